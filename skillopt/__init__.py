@@ -1,0 +1,34 @@
+"""SkillOpt trains a Markdown skill document for a frozen agent.
+
+The public names are loaded when first used, so that `skillopt --help` and `import skillopt` stay instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skillopt.app import evaluate as evaluate
+    from skillopt.app import train as train
+    from skillopt.envs.base import Benchmark as Benchmark
+    from skillopt.skill.document import Skill as Skill
+    from skillopt.types import Edit as Edit
+    from skillopt.types import Patch as Patch
+
+__version__ = "0.2.0"
+
+_HOMES = {
+    "train": "skillopt.app",
+    "evaluate": "skillopt.app",
+    "Benchmark": "skillopt.envs.base",
+    "Skill": "skillopt.skill.document",
+    "Edit": "skillopt.types",
+    "Patch": "skillopt.types",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'skillopt' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,63 @@
+"""The end of a run, and evaluation without training. The test split is opened here and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+
+from skillopt.engine.run import Run, recordable
+from skillopt.journal.events import Decided, Finished
+from skillopt.journal.state import State
+from skillopt.rollout.runner import Place
+from skillopt.skill.document import Skill
+from skillopt.types import Decision, Tally
+
+
+async def finish(run: Run, state: State) -> State:
+    """Validate the last skill if nobody has, promote it if it is better, then test seed, best and final together."""
+    if not run.config.evaluation.eval_test:
+        await run.journal.once("finished", recordable(Finished()))
+        return state
+    state = state.apply(await final_validation(run, state))
+    await run.mark("test", "test", len({run.seed_skill.digest, state.best.digest, state.current.digest}) * len(run.test))
+    seed, best, final = await asyncio.gather(
+        tested(run, run.seed_skill), tested(run, state.best), tested(run, state.current)
+    )
+    await run.journal.once(
+        "finished", recordable(Finished(baseline_test=seed, best_test=best, final_test=final))
+    )
+    return state
+
+
+async def tested(run: Run, skill: Skill) -> Tally:
+    """A skill that is tested under two names is attempted once: its rollouts have one content key."""
+    return Tally.of(await run.rollouts.run(skill, run.test, Place("test", "test", "test")))
+
+
+async def final_validation(run: Run, state: State) -> Decision:
+    """The skill the run ended with may be unmeasured (forced slow update): it becomes best only by its own score."""
+
+    async def effect() -> Decided:
+        if state.current.digest == state.best.digest:
+            decision = _final(state, state.best_score, None, "the final skill is the best skill")
+            return Decided(decision=decision)
+        rows = await run.rollouts.run(state.current, run.val, Place("final", "val", "val"))
+        tally = Tally.of(rows)
+        score = run.objective.of(tally, state.current)
+        return Decided(decision=_final(state, score, tally, "measured at the end of the run"))
+
+    return (await run.journal.once("final/decision", effect)).decision
+
+
+def _final(state: State, score: float | None, tally: Tally | None, reason: str) -> Decision:
+    better = score is not None and state.best_score is not None and score > state.best_score
+    return Decision(
+        at="final",
+        action="promote" if better else "final",
+        candidate=state.current.text,
+        parent=state.current.digest,
+        origin=state.current_origin,
+        objective=score,
+        tally=tally,
+        bar=state.best_score,
+        reason=reason,
+    )

@@ -1,0 +1,1 @@
+"""SearchQA: short answers to clues, read from noisy search results."""
