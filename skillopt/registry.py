@@ -43,7 +43,9 @@ def benchmark(name: str) -> Callable[[T], T]:
 def _registered(group: str, name: str) -> EntryPoint:
     found = {entry.value: entry for entry in entry_points(group=group) if entry.name == name}
     if len(found) > 1:
-        raise PluginError(f"{name!r} is registered more than once in {group}: {', '.join(sorted(found))}. Use the path.")
+        raise PluginError(
+            f"{name!r} is registered more than once in {group}: {', '.join(sorted(found))}. Use the path."
+        )
     if not found:
         raise UnknownName(_unknown(group, name))
     return next(iter(found.values()))

@@ -6,7 +6,6 @@ are not compared: their difference would be noise.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from dataclasses import dataclass
 
@@ -14,9 +13,11 @@ from skillopt.engine.measure import decide
 from skillopt.engine.run import EpochEnd, Run, recordable
 from skillopt.journal.events import Decided, MetaSkillWritten, Pair, SlowUpdated
 from skillopt.optimizer.candidate import Candidate
+from skillopt.optimizer.comparison import compare, keep
 from skillopt.optimizer.meta_skill import write_memory
-from skillopt.optimizer.slow_update import compare, keep, write_guidance
+from skillopt.optimizer.slow_update import write_guidance
 from skillopt.rollout.runner import Place
+from skillopt.together import together
 from skillopt.types import Decision, Item, Rollout
 
 
@@ -44,12 +45,12 @@ async def slow_update(run: Run, end: EpochEnd) -> Decision | None:
         pairs=comparison.pairs,
         prev=comparison.prev,
         curr=comparison.curr,
-        budget=run.config.gradient.trajectory_tokens,
+        tokens=run.config.gradient.trajectory_tokens,
     )
     if not note.content:
         return None
     skill = end.state.current.with_region("slow_update", note.content)
-    candidate = Candidate.of(skill, origin=f"slow_update_epoch_{end.epoch:02d}", parent=end.state.current.digest)
+    candidate = Candidate.whole(skill, end.state.current, f"slow_update_epoch_{end.epoch:02d}")
     if run.config.optimizer.slow_update_gate_with_selection:
         return await decide(run, end.state, candidate, at=at)
     return await _forced(run, end, candidate, at)
@@ -61,7 +62,7 @@ async def _forced(run: Run, end: EpochEnd, candidate: Candidate, at: str) -> Dec
         at=at,
         action="force_accept",
         candidate=candidate.skill.text,
-        parent=candidate.parent,
+        parent=candidate.parent.digest,
         origin=candidate.origin,
         bar=end.state.bar,
         reason="slow updates are applied without a measurement (slow_update_gate_with_selection: false)",
@@ -86,7 +87,7 @@ async def meta_skill(run: Run, end: EpochEnd) -> MetaSkillWritten | None:
         pairs=comparison.pairs,
         prev=comparison.prev,
         curr=comparison.curr,
-        budget=run.config.gradient.trajectory_tokens,
+        tokens=run.config.gradient.trajectory_tokens,
     )
 
 
@@ -96,9 +97,8 @@ async def compared(run: Run, end: EpochEnd) -> Comparison:
     draw = f"slow-e{end.epoch:02d}"
     at = f"slow/e{end.epoch:02d}"
     await run.mark(at, "compare", 2 * len(items))
-    prev, curr = await asyncio.gather(
-        run.rollouts.run(end.opening, items, Place(at, "slow", draw)),
-        run.rollouts.run(end.state.current, items, Place(at, "slow", draw)),
+    prev, curr = await together(
+        run.rollouts.run(skill, items, Place(at, "slow", draw)) for skill in (end.opening, end.state.current)
     )
     before = {r.item_digest: r for r in prev}
     after = {r.item_digest: r for r in curr}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from skillopt.engine.run import Run, recordable
-from skillopt.journal.events import Decided, Finished
+from skillopt.journal.events import Decided, Finished, StageStarted
 from skillopt.journal.state import State
-from skillopt.rollout.runner import Place
+from skillopt.rollout.runner import Place, Runner
 from skillopt.skill.document import Skill
-from skillopt.types import Decision, Tally
+from skillopt.together import together
+from skillopt.types import Decision, Item, Tally
 
 
 async def finish(run: Run, state: State) -> State:
@@ -19,12 +18,8 @@ async def finish(run: Run, state: State) -> State:
         return state
     state = state.apply(await final_validation(run, state))
     await run.mark("test", "test", len({run.seed_skill.digest, state.best.digest, state.current.digest}) * len(run.test))
-    seed, best, final = await asyncio.gather(
-        tested(run, run.seed_skill), tested(run, state.best), tested(run, state.current)
-    )
-    await run.journal.once(
-        "finished", recordable(Finished(baseline_test=seed, best_test=best, final_test=final))
-    )
+    seed, best, final = await together(tested(run, skill) for skill in (run.seed_skill, state.best, state.current))
+    await run.journal.once("finished", recordable(Finished(baseline_test=seed, best_test=best, final_test=final)))
     return state
 
 
@@ -40,6 +35,7 @@ async def final_validation(run: Run, state: State) -> Decision:
         if state.current.digest == state.best.digest:
             decision = _final(state, state.best_score, None, "the final skill is the best skill")
             return Decided(decision=decision)
+        await run.mark("final", "evaluate", len(run.val))
         rows = await run.rollouts.run(state.current, run.val, Place("final", "val", "val"))
         tally = Tally.of(rows)
         score = run.objective.of(tally, state.current)
@@ -61,3 +57,12 @@ def _final(state: State, score: float | None, tally: Tally | None, reason: str) 
         bar=state.best_score,
         reason=reason,
     )
+
+
+async def evaluate_items(rollouts: Runner, skill: Skill, items: tuple[Item, ...]) -> Tally:
+    """Score one document on the given items, without training."""
+    journal = rollouts.journal
+    await journal.once("eval/eval/started", recordable(StageStarted(at="eval", stage="eval", of=len(items))))
+    tally = Tally.of(await rollouts.run(skill, items, Place("eval", "eval", "eval")))
+    await journal.once("finished", recordable(Finished(best_test=tally)))
+    return tally

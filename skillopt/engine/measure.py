@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from skillopt.datasets.plan import Batch
 from skillopt.engine.run import Run
@@ -13,7 +14,15 @@ from skillopt.journal.state import State
 from skillopt.optimizer.candidate import Candidate
 from skillopt.rollout.runner import Place, Stage
 from skillopt.skill.document import Skill
-from skillopt.types import Decision, Rollout, StepDigest
+from skillopt.types import Action, Decision, Patch, Rollout, StepDigest
+
+
+class Remember(Protocol):
+    """What a step leaves in the optimizer's memory, once its outcome is known."""
+
+    def __call__(
+        self, *, action: Action, patch: Patch, score_before: float | None, score_after: float | None
+    ) -> StepDigest: ...
 
 
 @dataclass(slots=True)
@@ -36,13 +45,13 @@ async def training_rollouts(run: Run, skill: Skill, batch: Batch) -> Trail:
     return Trail(run.rollouts.start(skill, groups))
 
 
-async def gate(run: Run, state: State, candidate: Candidate, *, at: str, memory: StepDigest | None = None) -> State:
+async def gate(run: Run, state: State, candidate: Candidate, *, at: str, remember: Remember | None = None) -> State:
     """Gather evidence until the policy has decided; only a recorded decision moves the state."""
-    return state.apply(await decide(run, state, candidate, at=at, memory=memory))
+    return state.apply(await decide(run, state, candidate, at=at, remember=remember))
 
 
 async def decide(
-    run: Run, state: State, candidate: Candidate, *, at: str, memory: StepDigest | None = None
+    run: Run, state: State, candidate: Candidate, *, at: str, remember: Remember | None = None
 ) -> Decision:
     async def effect() -> Decided:
         incumbent = run.rollouts.known(state.bar_skill, run.val, "val")
@@ -52,16 +61,13 @@ async def decide(
             rows = await run.rollouts.run(candidate.skill, wanted, Place(at, "val", "val"))
             evidence = evidence.add(rows)
         decision = run.gate.decide(evidence)
-        return Decided(decision=replace(decision, memory=memory and _outcome(memory, decision, state)))
+        return Decided(decision=_remembered(decision, state, remember) if remember else decision)
 
     return (await run.journal.once(f"{at}/decision", effect)).decision
 
 
-def _outcome(memory: StepDigest, decision: Decision, state: State) -> StepDigest:
-    """What the optimizer will remember of the step; the edits only when they were rejected."""
-    memory = replace(memory, action=decision.action)
-    if decision.action != "reject":
-        return memory
-    return replace(
-        memory, score_before=state.bar, score_after=decision.objective, rejected=decision.patch.edits
+def _remembered(decision: Decision, state: State, remember: Remember) -> Decision:
+    memory = remember(
+        action=decision.action, patch=decision.patch, score_before=state.bar, score_after=decision.objective
     )
+    return replace(decision, memory=memory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
 from skillopt.datasets.plan import Batch
 from skillopt.engine.evaluate import finish
@@ -11,11 +11,12 @@ from skillopt.engine.run import EpochEnd, Run
 from skillopt.journal.state import State
 from skillopt.optimizer.candidate import Candidate
 from skillopt.optimizer.memory import digest_of_step
+from skillopt.together import together
 
 
 async def train(run: Run) -> State:
     """Train one skill: measure the seed, then epochs of steps, then open the test split once."""
-    seed = Candidate.of(run.seed_skill, origin="initial_skill")
+    seed = Candidate.whole(run.seed_skill, run.seed_skill, "initial_skill")
     state = await gate(run, State.start(run.seed_skill), seed, at="baseline")
     for epoch in range(1, run.config.train.num_epochs + 1):
         opening = state.current
@@ -33,13 +34,13 @@ async def step(run: Run, state: State, batch: Batch) -> State:
     rollouts = await training_rollouts(run, state.current, batch)
     reflections = await run.reflect(context, rollouts)
     candidate = await run.optimizer(context, reflections)
-    memory = digest_of_step(context, rollouts.seen, reflections)
-    return await gate(run, state, candidate, at=batch.id, memory=memory)
+    remember = partial(digest_of_step, context, rollouts=rollouts.seen, reflections=reflections)
+    return await gate(run, state, candidate, at=batch.id, remember=remember)
 
 
 async def close_epoch(run: Run, end: EpochEnd) -> State:
     """Slow update and meta skill look at the same finished epoch, so they run side by side."""
     state = end.state
-    for record in await asyncio.gather(*(epoch_pass(run, end) for epoch_pass in run.epoch_passes)):
+    for record in await together(epoch_pass(run, end) for epoch_pass in run.epoch_passes):
         state = state.apply(record) if record else state
     return state

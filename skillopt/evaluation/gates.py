@@ -106,7 +106,7 @@ def _decision(
         at=evidence.at,
         action=action,
         candidate=candidate.skill.text,
-        parent=candidate.parent,
+        parent=candidate.parent.digest,
         origin=candidate.origin,
         objective=objective,
         tally=tally,

@@ -1,7 +1,7 @@
 """The journal's records: one tagged union, read and written through pydantic.
 
 Every paid-for, slow or random result is one event. Bodies hold the frozen core values themselves, so what the loop
-passes on and what the disk holds are the same thing. Adding a field needs a default, so that old journals stay readable.
+passes on and what the disk holds are the same thing. A new field needs a default, so that old journals stay readable.
 """
 
 from __future__ import annotations
@@ -165,7 +165,8 @@ AnyBody = Annotated[
 class Event(BaseModel):
     """One line of `events.jsonl`. `seq` has no gaps; `key` names the work, and no key appears twice."""
 
-    model_config = ConfigDict(frozen=True)
+    # A NaN from a grader would otherwise be written as null, which no `float` field reads back.
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
     v: int = VERSION
     seq: int
     ts: float

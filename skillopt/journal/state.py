@@ -74,9 +74,7 @@ class State:
         if self.best_score is not None and decision.objective is not None and decision.objective <= self.best_score:
             return new
         step = decision.memory.step if decision.memory else self.step
-        return replace(
-            new, best=candidate, best_score=decision.objective, best_origin=decision.origin, best_step=step
-        )
+        return replace(new, best=candidate, best_score=decision.objective, best_origin=decision.origin, best_step=step)
 
     def _remembered(self, decision: Decision) -> State:
         if decision.memory is None:

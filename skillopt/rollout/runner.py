@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from skillopt.agents.base import Agent
 from skillopt.envs.base import Benchmark
 from skillopt.errors import ModelError, SkillOptError, StageStopped
-from skillopt.journal.events import RolloutDone, StageStarted
+from skillopt.journal.events import RolloutDone
 from skillopt.journal.log import Journal
 from skillopt.model.types import FATAL
 from skillopt.skill.document import Skill
@@ -47,12 +47,12 @@ class Runner:
 
     def start(self, skill: Skill, groups: Sequence[tuple[Place, Sequence[Item]]]) -> Stage:
         """Start every attempt; the stage hands results out in item order while later ones still run."""
-        wanted = [_Wanted(place, item, skill) for place, items in groups for item in items]
+        text, digest = skill.text, skill.digest
+        wanted = [_Wanted(place, item, text, digest) for place, items in groups for item in items]
         return Stage(self, wanted)
 
     async def run(self, skill: Skill, items: Sequence[Item], place: Place) -> tuple[Rollout, ...]:
         """All results of one group, in item order."""
-        await self.journal.once(f"{place.at}/{place.stage}/started", _started(place, len(items)))
         stage = self.start(skill, [(place, items)])
         return tuple([rollout async for rollout in stage])
 
@@ -82,7 +82,7 @@ class Runner:
 
     async def _judged(self, wanted: _Wanted) -> Rollout:
         began = time.monotonic()
-        attempt = await self.benchmark.attempt(wanted.item, wanted.skill.text, self.agent)
+        attempt = await self.benchmark.attempt(wanted.item, wanted.skill, self.agent)
         try:
             score = self.benchmark.score(wanted.item, attempt)
         except Exception as error:
@@ -93,7 +93,7 @@ class Runner:
         return Rollout(
             item=wanted.item.id,
             item_digest=wanted.item.digest,
-            skill=wanted.skill.digest,
+            skill=wanted.skill_digest,
             draw=wanted.place.draw,
             kind=wanted.item.kind,
             score=score,
@@ -110,16 +110,16 @@ class Runner:
 class _Wanted:
     place: Place
     item: Item
-    skill: Skill
+    skill: str
+    skill_digest: str
 
     @property
     def key(self) -> str:
-        return _key(self.skill.digest, self.item, self.place.draw)
+        return _key(self.skill_digest, self.item, self.place.draw)
 
     def rollout(self, *, failure: Failure) -> Rollout:
-        return Rollout(
-            self.item.id, self.item.digest, self.skill.digest, self.place.draw, self.item.kind, None, failure
-        )
+        item = self.item
+        return Rollout(item.id, item.digest, self.skill_digest, self.place.draw, item.kind, None, failure)
 
 
 @dataclass(slots=True)
@@ -128,89 +128,75 @@ class Stage:
 
     runner: Runner
     wanted: list[_Wanted]
+    _tasks: list[asyncio.Task[Rollout]] = field(default_factory=list[asyncio.Task[Rollout]])
     _failures: Counter[str] = field(default_factory=Counter[str])
     _finished: int = 0
+    _halt: Exception | None = None
 
     async def __aiter__(self) -> AsyncIterator[Rollout]:
-        alarm: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        tasks = [asyncio.ensure_future(self._watched(w, alarm)) for w in self.wanted]
+        self._tasks = [asyncio.ensure_future(self._watched(w)) for w in self.wanted]
         try:
-            for wanted, task in zip(self.wanted, tasks, strict=True):
-                rollout = await _first(task, alarm)
+            for wanted, task in zip(self.wanted, self._tasks, strict=True):
+                rollout = await self._result(task)
                 if rollout.failure is not None:
-                    rollout = await self._settle(wanted, rollout, tasks, alarm)
+                    await self._settle(wanted, rollout)
                 yield rollout
         finally:
-            for task in tasks:
+            for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            if not alarm.done():
-                alarm.cancel()
-            elif not alarm.cancelled():
-                alarm.exception()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _watched(self, wanted: _Wanted, alarm: asyncio.Future[None]) -> Rollout:
-        """One attempt; an error, or the failure that makes the stage systemic, rings the alarm for everybody."""
+    async def _watched(self, wanted: _Wanted) -> Rollout:
+        """One attempt; an error, or the failure that makes the stage systemic, halts all the others."""
         try:
             rollout = await self.runner.attempt(wanted)
-        except SkillOptError as error:
-            if not alarm.done():
-                alarm.set_exception(error)
+            self._finished += 1
+            if rollout.failure is not None:
+                self._check_systemic(rollout.failure)
+        except Exception as error:
+            if self._halt is None:
+                self._halt = error
+                for task in self._tasks:
+                    task.cancel()
             raise
-        self._finished += 1
-        if rollout.failure is not None:
-            self._failures[rollout.failure.kind] += 1
-            self._ring_if_systemic(rollout.failure, alarm)
         return rollout
 
-    def _ring_if_systemic(self, last: Failure, alarm: asyncio.Future[None]) -> None:
-        count = self._failures[last.kind]
-        if count >= _SYSTEMIC_AT_LEAST and count * 2 > self._finished and not alarm.done():
-            where = f"{self.wanted[0].place.at}, stage {self.wanted[0].place.stage}"
-            alarm.set_exception(
-                StageStopped(
-                    f"{count} of {self._finished} attempts failed with '{last.kind}' ({where}); the last said: "
-                    f"{last.message}. Nothing was scored from these. Mend the cause and run the same command again: "
-                    "it continues here."
-                )
-            )
+    async def _result(self, task: asyncio.Task[Rollout]) -> Rollout:
+        try:
+            return await task
+        except (asyncio.CancelledError, Exception):
+            if self._halt is not None:
+                raise self._halt from None
+            raise
 
-    async def _settle(
-        self, wanted: _Wanted, rollout: Rollout, tasks: list[asyncio.Task[Rollout]], alarm: asyncio.Future[None]
-    ) -> Rollout:
+    def _check_systemic(self, last: Failure) -> None:
+        self._failures[last.kind] += 1
+        count = self._failures[last.kind]
+        if count < _SYSTEMIC_AT_LEAST or count * 2 <= self._finished:
+            return
+        place = self.wanted[0].place
+        raise StageStopped(
+            f"{count} of {self._finished} attempts failed with '{last.kind}' ({place.at}, stage {place.stage}); "
+            f"the last said: {last.message}. Nothing was scored from these. Mend the cause and run the same command "
+            "again: it continues here."
+        )
+
+    async def _settle(self, wanted: _Wanted, rollout: Rollout) -> None:
         """A missing result is recorded only once the whole stage is known to be sound."""
-        rows = [await _first(task, alarm) for task in tasks]
-        missing = [r for r in rows if r.failure is not None]
-        if len(missing) > self.runner.max_missing * len(rows):
+        rows = [await self._result(task) for task in self._tasks]
+        messages = [r.failure.message for r in rows if r.failure is not None]
+        if len(messages) > self.runner.max_missing * len(rows):
             kinds = ", ".join(f"{n} x {kind}" for kind, n in self._failures.most_common())
-            message = missing[-1].failure.message if missing[-1].failure else ""
             raise StageStopped(
-                f"{len(missing)} of {len(rows)} items have no result ({kinds}) at {wanted.place.at}, more than "
-                f"evaluation.max_missing = {self.runner.max_missing} allows; the last said: {message}. "
+                f"{len(messages)} of {len(rows)} items have no result ({kinds}) at {wanted.place.at}, more than "
+                f"evaluation.max_missing = {self.runner.max_missing} allows; the last said: {messages[-1]}. "
                 "Run the same command again to try them anew."
             )
-        journal = self.runner.journal
-        if not journal.has(wanted.key):
+        if not self.runner.journal.has(wanted.key):
             body = RolloutDone(at=wanted.place.at, stage=wanted.place.stage, rollout=rollout)
-            await journal.append(wanted.key, body)
-        return rollout
-
-
-async def _first(task: asyncio.Task[Rollout], alarm: asyncio.Future[None]) -> Rollout:
-    """The task's result, unless the alarm rings first."""
-    if not task.done() and not alarm.done():
-        await asyncio.wait((task, alarm), return_when=asyncio.FIRST_COMPLETED)
-    if alarm.done():
-        alarm.result()
-    return task.result()
+            await self.runner.journal.append(wanted.key, body)
 
 
 def _key(skill_digest: str, item: Item, draw: str) -> str:
     return f"rollout/{skill_digest}/{item.digest}/{draw}"
 
-
-def _started(place: Place, of: int):
-    async def effect() -> StageStarted:
-        return StageStarted(at=place.at, stage=place.stage, of=of)
-
-    return effect

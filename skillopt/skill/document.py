@@ -25,7 +25,7 @@ _BULLET = re.compile(r"^(?:-\s*|\*\s+)")
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill document. `front` is the author's YAML block and `regions` are SkillOpt's own; edits reach only `body`."""
+    """A skill document. `front` is the author's YAML block, `regions` are SkillOpt's own; edits reach only `body`."""
 
     body: str = ""
     regions: tuple[Region, ...] = ()
@@ -37,7 +37,9 @@ class Skill:
         parted = part(text)
         packaged = split_front_matter(parted.outside)
         front = packaged.front.raw if packaged.front else ""
-        return cls(_settled(packaged.body, bool(parted.regions)), parted.regions, front)
+        if parted.regions:
+            return cls(_ended(packaged.body), parted.regions, _ended(front))
+        return cls(packaged.body, (), front)
 
     @classmethod
     def load(cls, path: Path) -> Skill:
@@ -57,11 +59,16 @@ class Skill:
     @property
     def text(self) -> str:
         """The whole document: front matter, body, appendix, and slow update last."""
-        head = self.front + self.body
+        head = self._head
         if not self.regions:
             return head
         blocks = "\n\n".join(r.block for r in in_order(self.regions))
         return f"{head.rstrip()}\n\n{blocks}\n" if head.strip() else f"{blocks}\n"
+
+    @property
+    def _head(self) -> str:
+        split = self.front and self.body and not self.front.endswith("\n")
+        return f"{self.front}\n{self.body}" if split else self.front + self.body
 
     @property
     def digest(self) -> str:
@@ -78,7 +85,7 @@ class Skill:
         """Set a region. Markers in the text are removed; "" keeps an empty region in place."""
         others = (r for r in self.regions if r.name != name)
         regions = in_order((*others, Region(name, cleaned(text))))
-        return replace(self, body=_settled(self.body, True), regions=regions)
+        return replace(self, body=_ended(self.body), front=_ended(self.front), regions=regions)
 
     def without_region(self, name: RegionName) -> Skill:
         return replace(self, regions=tuple(r for r in self.regions if r.name != name))
@@ -107,10 +114,12 @@ class Skill:
         return Page(self.body, readable, bool(self.regions))
 
     def _with_settled(self, body: str) -> Skill:
-        """A body that begins like front matter is moved down a line, so that it stays body."""
-        if not self.front and split_front_matter(body).front:
+        """Keep the blank line after front matter, and move a body that begins like front matter down a line."""
+        spaced = self.body.startswith(("\n", "\r")) or not self.body.strip()
+        wanted = spaced if self.front else split_front_matter(body).front is not None
+        if wanted and body.strip() and not body.startswith(("\n", "\r")):
             body = f"\n{body}"
-        return replace(self, body=_settled(body, bool(self.regions)))
+        return replace(self, body=_ended(body) if self.regions else body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +154,9 @@ def _one_line(note: str) -> str:
     return _BULLET.sub("", " ".join(cleaned(note).split()))
 
 
-def _settled(body: str, has_regions: bool) -> str:
-    """Before regions a body ends in exactly one newline, since `text` decides the distance."""
-    if not has_regions:
-        return body
-    return f"{body.rstrip()}\n" if body.strip() else ""
+def _ended(part: str) -> str:
+    """Before regions every part ends in exactly one newline, since `text` decides the distance."""
+    return f"{part.rstrip()}\n" if part.strip() else ""
 
 
 def _missing(path: Path) -> str:

@@ -20,7 +20,7 @@ _NEWLINES = "\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What an edit is applied to. `shielded` is the whole document's readable text, to tell "protected" from "absent"."""
+    """What an edit is applied to. `shielded` is all readable text, to tell a protected target from an absent one."""
 
     body: str
     shielded: str = ""
@@ -113,14 +113,12 @@ def _inserted(body: str, span: _Span, content: str) -> str:
     before = before.rstrip(_NEWLINES)
     target_line = before[before.rfind("\n") + 1 :]
     tight = _LIST_ITEM.match(target_line) and _LIST_ITEM.match(content)
+    head = f"{before}\n{content}" if tight else f"{before}\n\n{content}"
     if not after.strip():
-        return f"{before}{_gap(bool(tight))}{content}\n"
-    tight_after = tight and (_LIST_ITEM.match(after) or after[0] in _NEWLINES)
-    return f"{before}{_gap(bool(tight))}{content}{_gap(bool(tight_after))}{after if tight_after else after.lstrip(_NEWLINES)}"
-
-
-def _gap(tight: bool) -> str:
-    return "\n" if tight else "\n\n"
+        return f"{head}\n"
+    if tight and _LIST_ITEM.match(after):
+        return f"{head}\n{after}"
+    return f"{head}\n\n{after.lstrip(_NEWLINES)}"
 
 
 def _deleted(body: str, span: _Span) -> str:

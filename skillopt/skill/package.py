@@ -18,6 +18,8 @@ from skillopt.types import JSON
 
 _BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+# PyYAML's value constructors let plain Python errors through (`!!bool x`, `2024-13-41`, deep nesting).
+_YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 1024
 
@@ -45,7 +47,7 @@ def split_front_matter(text: str) -> Packaged:
         return Packaged(None, text)
     try:
         fields = yaml.safe_load(block["yaml"])
-    except (yaml.YAMLError, ValueError):
+    except _YAML_ERRORS:
         return Packaged(None, text)
     if not isinstance(fields, dict):
         return Packaged(None, text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 RegionName = Literal["appendix", "slow_update"]
@@ -18,9 +19,11 @@ ORDER: tuple[RegionName, ...] = ("appendix", "slow_update")
 
 _EXACT = re.compile(r"<!-- (SLOW_UPDATE|APPENDIX)_(START|END) -->")
 _EXACT_LINE = re.compile(rf"^[ \t]*(?:{_EXACT.pattern})[ \t]*(?:\r?\n|\Z)|{_EXACT.pattern}", re.M)
-_ANY = re.compile(r"<!-*\s*(SLOW[\s_-]*UPDATE|APPENDIX)[\s_-]*(START|END)\s*-*>", re.I)
+_ANY = re.compile(r"<!-*\s*(SLOW[ \t_-]*UPDATE|APPENDIX)[ \t_-]*(START|END)\s*-*>", re.I)
 _FORGED = re.compile(
-    r"<!-*\s*(?P<name>SLOW[\s_-]*UPDATE|APPENDIX)[\s_-]*START\s*-*>.*?<!-*\s*(?P=name)[\s_-]*END\s*-*>", re.I | re.S
+    r"<!-*\s*(?P<name>SLOW|APPENDIX)[ \t_-]*(?:UPDATE[ \t_-]*)?START\s*-*>.*?"
+    r"<!-*\s*(?P=name)[ \t_-]*(?:UPDATE[ \t_-]*)?END\s*-*>",
+    re.I | re.S,
 )
 
 
@@ -57,7 +60,7 @@ def part(text: str) -> Parted:
     marks = tuple(_EXACT.finditer(text))
     pieces: list[str] = []
     done = 0
-    for start, end in zip(marks, marks[1:], strict=False):
+    for start, end in pairwise(marks):
         name: RegionName = "slow_update" if start[1] == "SLOW_UPDATE" else "appendix"
         if (start[1], start[2], end[2]) != (end[1], "START", "END") or name in found:
             continue
@@ -92,7 +95,7 @@ def cleaned(text: str) -> str:
 def without_forged_regions(text: str) -> str:
     """A model-written document without the regions it claims to have, their text included."""
     while has_marker(text):
-        text = _ANY.sub("", _FORGED.sub("\n\n", text))
+        text = re.sub(r"\n{3,}", "\n\n", _ANY.sub("", _FORGED.sub("\n\n", text)))
     return cleaned(text)
 
 
@@ -101,7 +104,7 @@ def _joined(pieces: list[str]) -> str:
     if len(pieces) == 1:
         return pieces[0]
     first, *middle, last = pieces
-    parts = [first.rstrip(), *(p.strip() for p in middle), last.lstrip().rstrip()]
+    parts = [first.rstrip(), *(p.strip() for p in middle), last.strip()]
     return "\n\n".join(p for p in parts if p)
 
 

@@ -6,7 +6,7 @@ The system text depends on the skill alone, so every item of a rollout shares it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -37,18 +37,20 @@ class SearchQA(Benchmark):
 
     def __init__(self, options: SearchQAOptions) -> None:
         self._options = options
+        frame = (Path(__file__).parent / "prompts" / "target.md").read_text(encoding="utf-8").strip()
+        self._system = lru_cache(maxsize=8)(partial(_framed, frame))
 
     def item(self, row: Mapping[str, JSON], split: str) -> Item:
         answers = row["answers"]
         answers = [answers] if isinstance(answers, str) else answers
-        if not isinstance(answers, list) or not answers or not all(isinstance(a, str) for a in answers):
+        if not isinstance(answers, list) or not answers or not all(isinstance(a, str) and a.strip() for a in answers):
             raise ValueError("answers must be a list of at least one text")
         return super().item({**row, "answers": answers}, split)
 
     def task(self, item: Item, skill: str) -> Task:
         context = shortened(str(item.data["context"]))
         user = f"Search results:\n{context}\n\nClue: {item.data['question']}"
-        return Task(_system(skill), user, max_tokens=self._options.max_completion_tokens)
+        return Task(self._system(skill), user, max_tokens=self._options.max_completion_tokens)
 
     async def attempt(self, item: Item, skill: str, agent: Agent) -> Attempt:
         first = self.task(item, skill)
@@ -82,20 +84,15 @@ def shortened(context: str, limit: int = CONTEXT_LIMIT) -> str:
     """The leading whole passages that fit; a first passage that is too long on its own is cut, and says so."""
     if len(context) <= limit:
         return context
-    end = context.rfind(_PASSAGE, 1, limit + len(_PASSAGE))
+    second = context.find(_PASSAGE) + 1
+    end = context.rfind(_PASSAGE, second, limit + len(_PASSAGE)) if second else 0
     kept = context[:end].rstrip() if end > 0 else ""
     return kept or context[: limit - len(_CUT)] + _CUT
 
 
-@lru_cache(maxsize=1)
-def _frame() -> str:
-    return (Path(__file__).parent / "prompts" / "target.md").read_text(encoding="utf-8").strip()
-
-
-@lru_cache(maxsize=8)
-def _system(skill: str) -> str:
+def _framed(frame: str, skill: str) -> str:
     section = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
-    return _frame().replace("{skill}", section, 1)
+    return frame.replace("{skill}", section, 1)
 
 
 def _recheck(reply: str) -> str:

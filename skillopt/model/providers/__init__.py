@@ -1,0 +1,1 @@
+"""Providers: one module per family of routes, loaded when a run starts."""

@@ -1,0 +1,353 @@
+"""The composition root: the only file that knows every room. Configuration in, a finished run out.
+
+Everything that can be wrong with the input is found here, before the first model call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel
+
+from skillopt import __version__
+from skillopt.agents.chat import ChatAgent
+from skillopt.config.load import Loaded, Override, load_config
+from skillopt.config.schema import Config
+from skillopt.datasets.checks import Splits
+from skillopt.datasets.plan import steps_per_epoch
+from skillopt.engine.epoch import meta_skill, slow_update
+from skillopt.engine.evaluate import evaluate_items
+from skillopt.engine.run import EpochPass, Run
+from skillopt.engine.session import Session, Watch, Watcher, session
+from skillopt.engine.train import train as training_loop
+from skillopt.envs.base import Benchmark, DataSource, Options
+from skillopt.errors import ConfigError
+from skillopt.evaluation.gates import Strict
+from skillopt.evaluation.objective import LEADING_WORDS, Objective
+from skillopt.gradient.desk import Ask, Desk
+from skillopt.gradient.reflect import Reflect, ReflectSettings
+from skillopt.journal.artifacts import write_evaluation
+from skillopt.journal.events import RunStarted
+from skillopt.journal.log import CommitHook, Journal
+from skillopt.journal.runs import default_directory, new_directory, set_aside
+from skillopt.journal.view import RunView
+from skillopt.model.endpoint import Role, resolve
+from skillopt.model.gateway import Gateway, build_gateway
+from skillopt.model.providers.openai import OpenAIProvider
+from skillopt.model.retry import RetryPolicy
+from skillopt.model.structured import Answer, ask
+from skillopt.optimizer.recipe import patch_recipe
+from skillopt.optimizer.schedules import Schedule, named_schedule
+from skillopt.prompts import Prompt, Prompts
+from skillopt.registry import BENCHMARKS
+from skillopt.registry import load as load_plugin
+from skillopt.rollout.runner import Runner
+from skillopt.skill.document import Skill
+from skillopt.types import JSON, Item
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=BaseModel)
+
+ROLES: tuple[Role, ...] = ("optimizer", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A run that has ended, or that was stopped cleanly: its read model and where it lives."""
+
+    view: RunView
+    run_dir: Path
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a run is made of, checked: no part of it has cost anything yet."""
+
+    config: Config
+    benchmark: Benchmark
+    splits: Splits
+    skill: Skill
+    prompts: Prompts
+    gateways: Mapping[Role, Gateway]
+    run_dir: Path
+
+
+def load(path: Path, overrides: Sequence[Override] = ()) -> Loaded:
+    """Read a configuration; the benchmark's own keys are checked against its own model."""
+    return load_config(path, overrides, benchmark_options=_options_of)
+
+
+def train(config: str | Path, overrides: Mapping[str, JSON] | None = None, *, fresh: bool = False) -> Outcome:
+    """Train a skill from Python: `skillopt.train("configs/searchqa/default.yaml", {"train.num_epochs": 1})`."""
+    return asyncio.run(run_training(load(Path(config), _overrides(overrides)), environ=os.environ, fresh=fresh))
+
+
+def evaluate(
+    config: str | Path, skill: str | Path, overrides: Mapping[str, JSON] | None = None, *, split: str = "all"
+) -> Outcome:
+    """Score a skill document without training."""
+    loaded = load(Path(config), _overrides(overrides))
+    return asyncio.run(run_evaluation(loaded, environ=os.environ, skill=Path(skill), split=split))
+
+
+async def run_training(
+    loaded: Loaded,
+    *,
+    environ: Mapping[str, str],
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+    on_commit: CommitHook | None = None,
+) -> Outcome:
+    """Train, or continue the run that is already in the output directory."""
+    config = _supported(loaded.config)
+    run_dir = _directory(config, fresh=fresh)
+    inputs = _inputs(config, environ, run_dir, _seed_skill(config))
+    started = _started("train", inputs, {})
+    async with _session(inputs, started, watcher, on_commit) as open_run:
+        if open_run.view.finished is None:
+            await training_loop(_run(inputs, open_run.journal))
+        return Outcome(open_run.view, run_dir, open_run.resumed)
+
+
+async def run_evaluation(
+    loaded: Loaded,
+    *,
+    environ: Mapping[str, str],
+    skill: Path,
+    split: str = "all",
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+) -> Outcome:
+    """Score one document on one split, or on all; `eval_summary.json` holds the result."""
+    config = loaded.config
+    document = Skill.load(skill)
+    run_dir = Path(config.env.out_root) if config.env.out_root else _evaluation_directory(config)
+    if fresh:
+        set_aside(run_dir)
+    inputs = _inputs(config, environ, run_dir, document)
+    items = _items(inputs, split)
+    started = _started("eval", inputs, {"eval": {"split": split}})
+    async with _session(inputs, started, watcher, None) as open_run:
+        if open_run.view.finished is None:
+            await evaluate_items(_runner(inputs, open_run.journal), document, items)
+        write_evaluation(open_run.view, run_dir, skill=skill, split=split)
+        return Outcome(open_run.view, run_dir, open_run.resumed)
+
+
+@asynccontextmanager
+async def _session(
+    inputs: Inputs, started: RunStarted, watcher: Watcher | None, on_commit: CommitHook | None
+) -> AsyncGenerator[Session, None]:
+    """A session whose connections are closed at its end."""
+    gateways = inputs.gateways
+    watch = Watch(watcher, gateways["target"].stats, gateways["optimizer"].stats)
+    try:
+        async with session(inputs.run_dir, started, watch, on_commit) as open_run:
+            yield open_run
+    finally:
+        for gateway in gateways.values():
+            await gateway.close()
+
+
+def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Skill) -> Inputs:
+    """Check everything; nothing is called and only ratio mode writes (its split, into the run directory)."""
+    gateways: dict[Role, Gateway] = {role: _gateway(config, role, environ) for role in ROLES}
+    benchmark = _benchmark_class(config.env.name).configured(config.env.options)
+    splits = benchmark.load(_source(config, run_dir))
+    expected = config.train.train_size
+    if expected and not config.env.limit and expected != len(splits.train):
+        raise ConfigError(
+            f"train.train_size is {expected}, but the training split has {len(splits.train)} items. "
+            "Set train.train_size to 0 to take what the data has."
+        )
+    return Inputs(config, benchmark, splits, skill, Prompts(benchmark.prompts_dir), gateways, run_dir)
+
+
+def _run(inputs: Inputs, journal: Journal) -> Run:
+    """Put the parts together. Every variant the loop knows is chosen here, by a value."""
+    config = inputs.config
+    objective = _objective(config)
+    schedule = _schedule(inputs)
+    desk = Desk(once=journal.once, ask=_asker(inputs), prompts=inputs.prompts)
+    settings = ReflectSettings(
+        minibatch_size=config.gradient.minibatch_size,
+        failure_only=config.gradient.failure_only,
+        schedule=schedule,
+        tokens=config.gradient.trajectory_tokens,
+    )
+    passes: tuple[EpochPass, ...] = (slow_update,) if config.optimizer.use_slow_update else ()
+    return Run(
+        config=config,
+        journal=journal,
+        splits=inputs.splits,
+        seed_skill=inputs.skill,
+        rollouts=_runner(inputs, journal),
+        desk=desk,
+        reflect=Reflect(desk, settings),
+        optimizer=patch_recipe(desk, merge_batch_size=config.gradient.merge_batch_size, schedule=schedule),
+        gate=Strict(objective, enabled=config.evaluation.use_gate),
+        objective=objective,
+        epoch_passes=(*passes, meta_skill) if config.optimizer.use_meta_skill else passes,
+    )
+
+
+def _runner(inputs: Inputs, journal: Journal) -> Runner:
+    config = inputs.config
+    agent = ChatAgent(
+        inputs.gateways["target"],
+        reasoning_effort=config.model.reasoning_effort or None,
+        temperature=config.model.temperature,
+    )
+    slots = asyncio.Semaphore(config.env.workers)
+    return Runner(inputs.benchmark, agent, journal, slots, config.evaluation.max_missing)
+
+
+def _asker(inputs: Inputs) -> Ask:
+    gateway = inputs.gateways["optimizer"]
+    effort = inputs.config.model.reasoning_effort or None
+
+    async def asker(prompt: Prompt, schema: type[T], *, stage: str, max_tokens: int) -> Answer[T]:
+        return await ask(
+            gateway, prompt.system, prompt.user, schema, stage=stage, max_tokens=max_tokens, reasoning_effort=effort
+        )
+
+    return asker
+
+
+def _gateway(config: Config, role: Role, environ: Mapping[str, str]) -> Gateway:
+    model = config.model
+    endpoint = resolve(dict(model), role, environ)
+    for note in endpoint.notes:
+        log.info("%s: %s", role, note)
+    return build_gateway(
+        OpenAIProvider(endpoint),
+        policy=RetryPolicy(max_attempts=model.max_attempts, deadline=model.retry_deadline_seconds),
+        concurrency=config.env.workers if role == "target" else config.gradient.analyst_workers,
+        timeout=config.env.exec_timeout if role == "target" else model.timeout_seconds,
+    )
+
+
+def _objective(config: Config) -> Objective:
+    evaluation = config.evaluation
+    return Objective(
+        metric=evaluation.gate_metric,
+        mixed_weight=evaluation.gate_mixed_weight,
+        density_weight=evaluation.semantic_density_weight if evaluation.use_semantic_density else None,
+        leading_words=frozenset(w.lower() for w in evaluation.leading_words or LEADING_WORDS),
+    )
+
+
+def _schedule(inputs: Inputs) -> Schedule | None:
+    optimizer = inputs.config.optimizer
+    if optimizer.lr_control_mode == "none":
+        return None
+    total = _plan(inputs)["total_steps"]
+    return named_schedule(optimizer.lr_scheduler, optimizer.learning_rate, optimizer.min_learning_rate, total)
+
+
+def _plan(inputs: Inputs) -> dict[str, int]:
+    train = inputs.config.train
+    steps = steps_per_epoch(len(inputs.splits.train), train.batch_size, train.accumulation)
+    sizes = {name: len(inputs.splits.of(name)) for name in ("train", "val", "test")}
+    return sizes | {
+        "steps_per_epoch": steps,
+        "total_steps": steps * train.num_epochs,
+        "epochs": train.num_epochs,
+        "workers": inputs.config.env.workers,
+    }
+
+
+def _started(kind: Literal["train", "eval"], inputs: Inputs, extra: Mapping[str, JSON]) -> RunStarted:
+    """The run's fingerprint. Credentials are not in it: `public` and `flat` leave them out."""
+    return RunStarted(
+        kind=kind,
+        skillopt=__version__,
+        config={"resolved": inputs.config.public() | dict(extra), "flat": inputs.config.flat()},
+        prompts=inputs.prompts.digests(),
+        data=inputs.splits.digests(),
+        seed_skill=inputs.skill.text,
+        plan=_plan(inputs),
+    )
+
+
+def _seed_skill(config: Config) -> Skill:
+    return Skill.load(Path(config.env.skill_init)) if config.env.skill_init else Skill()
+
+
+def _source(config: Config, run_dir: Path) -> DataSource:
+    env = config.env
+    ratio = ":".join(map(str, env.split_ratio))
+    generated = run_dir / "_generated_splits" / f"{env.name}_{ratio.replace(':', '-')}_seed{env.split_seed}"
+    return DataSource(
+        split_mode=env.split_mode,
+        split_dir=env.split_dir,
+        data_path=env.data_path,
+        split_ratio=ratio,
+        split_seed=env.split_seed,
+        split_output_dir=env.split_output_dir or str(generated),
+        limit=env.limit,
+        seed=config.train.seed,
+    )
+
+
+def _items(inputs: Inputs, split: str) -> tuple[Item, ...]:
+    if split == "all":
+        return (*inputs.splits.train, *inputs.splits.val, *inputs.splits.test)
+    items = inputs.splits.of(split)
+    limit = inputs.config.evaluation.test_env_num if items is inputs.splits.test else 0
+    return items[:limit] if limit else items
+
+
+def _directory(config: Config, *, fresh: bool) -> Path:
+    root = Path("outputs")
+    if not config.env.out_root:
+        home = root / config.env.name
+        return new_directory(home) if fresh else default_directory(home, config.public())
+    run_dir = Path(config.env.out_root)
+    if fresh and (aside := set_aside(run_dir)):
+        log.warning("the earlier run was moved to %s", aside)
+    return run_dir
+
+
+def _evaluation_directory(config: Config) -> Path:
+    model = config.model.target.replace("/", "-")
+    return new_directory(Path("outputs"), prefix=f"eval_{config.env.name}_{model}_")
+
+
+def _benchmark_class(name: str) -> type[Benchmark]:
+    found = load_plugin(BENCHMARKS, name)
+    if not issubclass(found, Benchmark):
+        raise ConfigError(f"env.name: {name!r} is not a benchmark (a subclass of skillopt.envs.base.Benchmark)")
+    return found
+
+
+def _options_of(name: str) -> type[Options]:
+    return _benchmark_class(name).Config
+
+
+def _overrides(values: Mapping[str, JSON] | None) -> tuple[Override, ...]:
+    return tuple(Override(path, value, "argument") for path, value in (values or {}).items())
+
+
+def _supported(config: Config) -> Config:
+    """Settings that are understood but not built yet are refused, never ignored."""
+    asked = {
+        "optimizer.skill_update_mode": (config.optimizer.skill_update_mode, "patch"),
+        "optimizer.use_skill_aware_reflection": (config.optimizer.use_skill_aware_reflection, False),
+        "optimizer.longitudinal_pair_policy": (config.optimizer.longitudinal_pair_policy == "changed", False),
+    }
+    problems = [f"{key}: {value!r} is not in this version" for key, (value, only) in asked.items() if value != only]
+    if config.optimizer.lr_control_mode == "autonomous":
+        problems.append("optimizer.lr_control_mode: 'autonomous' is not in this version")
+    if problems:
+        raise ConfigError(problems)
+    return config

@@ -1,0 +1,65 @@
+"""What may differ when a run is continued, and what differs.
+
+Only settings that cannot change a result may: how fast, how patiently, from where, and into which folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skillopt.config.names import SECTIONS
+from skillopt.config.schema import Config, is_secret
+from skillopt.types import JSON
+
+_PREFIXES = ("", "optimizer_", "target_")
+
+RESULT_NEUTRAL: frozenset[str] = frozenset(
+    {
+        "env.workers",
+        "env.max_api_workers",
+        "env.out_root",
+        "gradient.analyst_workers",
+        "evaluation.max_missing",
+        "model.timeout_seconds",
+        "model.max_attempts",
+        "model.retry_deadline_seconds",
+        "model.copilot_chat_timeout",
+        *(f"model.{p}qwen_chat_timeout_seconds" for p in _PREFIXES),
+        *(f"model.{p}openai_compatible_timeout_seconds" for p in _PREFIXES),
+        *(f"model.{p}azure_openai_auth_mode" for p in _PREFIXES),
+        *(f"model.{p}azure_openai_ad_scope" for p in _PREFIXES),
+        *(f"model.{p}azure_openai_managed_identity_client_id" for p in _PREFIXES),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    key: str
+    old: JSON
+    new: JSON
+
+    def __str__(self) -> str:
+        return f"{self.key}: was {self.old!r}, now {self.new!r}"
+
+
+def differences(old_public: Mapping[str, JSON], new_public: Mapping[str, JSON]) -> tuple[Difference, ...]:
+    """Keys whose values differ, in the schema's order. A key that one side does not have counts as its default."""
+    defaults = _dotted(Config().public())
+    old, new = defaults | _dotted(old_public), defaults | _dotted(new_public)
+    keys = dict.fromkeys((*new, *old))
+    return tuple(
+        Difference(k, old.get(k), new.get(k))
+        for k in keys
+        if k not in RESULT_NEUTRAL and not is_secret(k) and old.get(k) != new.get(k)
+    )
+
+
+def differing(old_public: Mapping[str, JSON], new_public: Mapping[str, JSON]) -> tuple[str, ...]:
+    """The dotted keys of `differences`."""
+    return tuple(d.key for d in differences(old_public, new_public))
+
+
+def _dotted(public: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {f"{s}.{k}": v for s in SECTIONS for k, v in (public.get(s) or {}).items()}

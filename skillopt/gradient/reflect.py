@@ -1,0 +1,133 @@
+"""Reflection: one analyst for each minibatch of rollouts, started while later rollouts are still under way.
+
+What a model says about its own sample size is not believed: support comes from the group it was really given.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from skillopt.gradient.desk import MAX_TOKENS, Desk
+from skillopt.gradient.minibatch import Minibatch, minibatches
+from skillopt.gradient.page import page
+from skillopt.gradient.schemas import Analysis, EditRow, FailureAnalysis, FailureRow, SuccessAnalysis
+from skillopt.gradient.support import named
+from skillopt.gradient.together import Work, as_they_come
+from skillopt.gradient.trajectory import MINIMUM_TOKENS, render
+from skillopt.journal.context import Context
+from skillopt.journal.events import Reflected
+from skillopt.optimizer.memory import render_memory
+from skillopt.optimizer.schedules import Schedule
+from skillopt.prompts import Prompt
+from skillopt.types import Edit, Patch, Pattern, Reflection, Rollout, Source
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectSettings:
+    """`schedule` gives an analyst the budget of its step (None = no limit); `tokens` bounds the trajectories shown."""
+
+    minibatch_size: int = 8
+    failure_only: bool = False
+    schedule: Schedule | None = None
+    tokens: int = 60_000
+    max_tokens: int = MAX_TOKENS
+
+    def budget(self, context: Context) -> int | None:
+        return None if self.schedule is None else self.schedule(context.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    prompt: str
+    word: str
+    schema: type[FailureAnalysis] | type[SuccessAnalysis]
+
+
+_FAILURE = _Role("analyst_error", "fail", FailureAnalysis)
+_SUCCESS = _Role("analyst_success", "succ", SuccessAnalysis)
+
+
+@dataclass(frozen=True, slots=True)
+class Reflect:
+    desk: Desk
+    settings: ReflectSettings = ReflectSettings()
+
+    async def __call__(self, context: Context, rollouts: AsyncIterator[Rollout]) -> tuple[Reflection, ...]:
+        """Reflections on failures, then on successes, each in minibatch order whatever finished first."""
+        done = await as_they_come(self._analyses(context, rollouts))
+        return tuple(body.reflection for body in sorted(done, key=lambda b: (b.reflection.source, b.index)))
+
+    async def _analyses(self, context: Context, rollouts: AsyncIterator[Rollout]) -> AsyncIterator[Work[Reflected]]:
+        begun = False
+        size, failure_only = self.settings.minibatch_size, self.settings.failure_only
+        async for batch in minibatches(rollouts, size, failure_only=failure_only):
+            if not begun:
+                await self.desk.begin(context.at, "reflect")
+                begun = True
+            yield self._recorded(context, batch)
+
+    async def _recorded(self, context: Context, batch: Minibatch) -> Reflected:
+        key = f"{context.at}/reflect/{_role(batch.source).word}/{batch.index}"
+        return await self.desk.once(key, partial(self._analyse, context, batch))
+
+    async def _analyse(self, context: Context, batch: Minibatch) -> Reflected:
+        role, prompt = _role(batch.source), self._prompt(context, batch)
+        answer = await self.desk.ask(prompt, role.schema, stage="analyst", max_tokens=self.settings.max_tokens)
+        if answer.value is None:
+            reason = answer.lost or "the analyst gave no usable answer"
+            log.warning("%s: %s analyst %d is lost: %s", context.at, batch.source, batch.index, reason)
+            reflection = Reflection(batch.source, batch.items, lost=reason)
+        else:
+            reflection = read_analysis(answer.value, batch, self.settings.budget(context))
+        return Reflected(at=context.at, index=batch.index, reflection=replace(reflection, usage=answer.usage))
+
+    def _prompt(self, context: Context, batch: Minibatch) -> Prompt:
+        tokens = max(self.settings.tokens, MINIMUM_TOKENS * len(batch.rollouts))
+        return self.desk.prompts.render(
+            _role(batch.source).prompt,
+            **page(context),
+            previous_steps=render_memory(context.memory),
+            budget=self.settings.budget(context),
+            count=len(batch.rollouts),
+            trajectories=render(batch.rollouts, tokens),
+        )
+
+
+def read_analysis(analysis: Analysis, batch: Minibatch, budget: int | None) -> Reflection:
+    """An answer made into a reflection: cut to the budget, with the support and the patterns of its own group."""
+    rows = [row for row in analysis.patch.edits if not row.blank][:budget]
+    edits = tuple(_edit(row, batch) for row in rows)
+    return Reflection(
+        source=batch.source,
+        items=batch.items,
+        patch=Patch(edits, analysis.patch.reasoning),
+        patterns=_patterns(analysis, batch.items),
+    )
+
+
+def _role(source: Source) -> _Role:
+    return _FAILURE if source == "failure" else _SUCCESS
+
+
+def _edit(row: EditRow, batch: Minibatch) -> Edit:
+    support = named(row.support, batch.items) or batch.items
+    return replace(row.edit(), source_type=batch.source, support=support, support_count=len(support))
+
+
+def _patterns(analysis: Analysis, items: Sequence[str]) -> tuple[Pattern, ...]:
+    if isinstance(analysis, FailureAnalysis):
+        return tuple(_pattern(row, items) for row in analysis.failure_summary if row.failure_type or row.description)
+    if isinstance(analysis, SuccessAnalysis):
+        return tuple(Pattern(text, "", len(items), tuple(items)) for text in analysis.success_patterns)
+    return ()
+
+
+def _pattern(row: FailureRow, items: Sequence[str]) -> Pattern:
+    shown = named(row.items, items)
+    count = len(shown) or min(max(row.count or len(items), 1), len(items))
+    return Pattern(row.failure_type or "unnamed", row.description, count, shown or tuple(items))

@@ -1,0 +1,76 @@
+"""What analysts and merge editors answer. These are doors: `core values` leave them, loose rows come in."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
+
+from skillopt.gradient.loose import Integer, Loose, Text, Texts, as_rows
+from skillopt.types import JSON, Edit
+
+_OPS = ("append", "insert_after", "replace", "delete")
+
+
+class EditRow(Loose):
+    """One proposed edit. An op nobody knows stays as it was written: the edit's report will name it."""
+
+    op: Text = "append"
+    target: Text = ""
+    content: Text = ""
+    why: Text = ""
+    support: Texts = Field(default=(), validation_alias=AliasChoices("support", "items", "task_ids"))
+    support_count: Integer = None
+    source_type: Text = ""
+
+    def edit(self) -> Edit:
+        op = self.op.strip().lower()
+        return Edit(op=op if op in _OPS else self.op, content=self.content, target=self.target, why=self.why)
+
+    @property
+    def blank(self) -> bool:
+        return not (self.content.strip() or self.target.strip())
+
+
+class PatchRow(Loose):
+    reasoning: Text = ""
+    edits: Annotated[tuple[EditRow, ...], BeforeValidator(as_rows)] = ()
+
+
+class FailureRow(Loose):
+    """One cause of failure; `items` are the trajectories the analyst names for it."""
+
+    failure_type: Text = ""
+    count: Integer = None
+    description: Text = ""
+    items: Texts = Field(default=(), validation_alias=AliasChoices("items", "task_ids", "ids", "support"))
+
+
+class Analysis(Loose):
+    """The common part of both analyses. An answer that is itself a patch is taken as one."""
+
+    batch_size: Integer = None
+    patch: PatchRow
+
+    @model_validator(mode="before")
+    @classmethod
+    def _wrapped(cls, value: JSON) -> JSON:
+        if not isinstance(value, dict):
+            return value
+        row = cast("dict[str, JSON]", value)
+        return row | {"patch": row} if row.get("patch") is None and "edits" in row else row
+
+
+class FailureAnalysis(Analysis):
+    failure_summary: Annotated[tuple[FailureRow, ...], BeforeValidator(as_rows)] = ()
+
+
+class SuccessAnalysis(Analysis):
+    success_patterns: Texts = ()
+
+
+class MergedEdits(Loose):
+    """A merge must give a list of objects; an empty list is an answer, a missing one is not."""
+
+    reasoning: Text = ""
+    edits: tuple[EditRow, ...]

@@ -1,0 +1,274 @@
+"""The journal: the only truth of a run. All paid, slow or random work goes through `once`.
+
+Appends that arrive together share one write and one fsync in a worker thread; a batch gathers by itself while the one
+before it is on its way to the disk. Only the index of keys stays in memory: a recorded result is read from disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar
+
+from skillopt.errors import JournalError
+from skillopt.journal.blobs import Blobs
+from skillopt.journal.codec import decode, encode, storable
+from skillopt.journal.events import AnyBody, Body, Event
+from skillopt.journal.files import sync_directory
+from skillopt.journal.flights import Flights
+from skillopt.journal.lock import RunLock
+from skillopt.journal.scan import BLOBS, LOG, Place, cut_torn_tail, index, read_events
+
+BodyT = TypeVar("BodyT", bound=Body)
+Listener = Callable[[Event], None]
+
+
+class CommitHook(Protocol):
+    """Called around each line with its number; what it raises kills the journal there, as a crash would."""
+
+    def __call__(self, seq: int, moment: Literal["before", "after"]) -> None: ...
+
+
+@dataclass(slots=True)
+class _Append:
+    """An event on its way to the disk. `outcome` is what the worker made of it."""
+
+    key: str
+    ts: float
+    body: Body
+    written: asyncio.Future[Event]
+    """The appender's own: cancelling the appender cancels this and nothing else."""
+    outcome: Event | JournalError | None = None
+    place: Place | None = None
+
+    def joined(self) -> asyncio.Future[Event]:
+        """What somebody else can wait for when the appender has been cancelled."""
+        if self.written.cancelled():
+            self.written = asyncio.get_running_loop().create_future()
+        return self.written
+
+
+class Journal:
+    """The writer of one run directory. `repaired` is the number of torn bytes that opening moved aside."""
+
+    def __init__(self, directory: Path, lock: RunLock, places: dict[str, Place], end: int, repaired: int) -> None:
+        self.directory = directory
+        self.repaired = repaired
+        self._lock = lock
+        self._places = places
+        self._end = end
+        self._seq = len(places)
+        self._file = os.open(directory / LOG, os.O_RDWR | os.O_APPEND)
+        self._blobs = Blobs(directory / BLOBS)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._hook: CommitHook | None = None
+        self._queue: list[_Append] = []
+        self._busy = False
+        self._writing: dict[str, _Append] = {}
+        self._flights: Flights[Body] = Flights()
+        self._listeners: list[Listener] = []
+        self._dead: BaseException | None = None
+
+    @classmethod
+    def open(cls, directory: Path, *, on_commit: CommitHook | None = None) -> Journal:
+        """Take the run for writing: lock it, check every line, and cut a torn tail."""
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = RunLock(directory)
+        lock.acquire()
+        try:
+            path = directory / LOG
+            if not path.exists():
+                path.touch()
+                sync_directory(directory)
+            places, end = index(path)
+            journal = cls(directory, lock, places, end, cut_torn_tail(directory, end))
+        except BaseException:
+            lock.release()
+            raise
+        journal._hook = on_commit
+        return journal
+
+    @staticmethod
+    def read(directory: Path) -> Iterator[Event]:
+        """All events of a run, without a lock; a torn last line is left out."""
+        return read_events(directory)
+
+    def replay(self) -> Iterator[Event]:
+        """All events so far, from disk."""
+        return read_events(self.directory)
+
+    def has(self, key: str) -> bool:
+        return key in self._places
+
+    def __len__(self) -> int:
+        """How many events are durable."""
+        return len(self._places)
+
+    def recorded(self, key: str) -> AnyBody | None:
+        """The recorded result of a key, read back from the log."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        if self._file < 0:
+            raise JournalError(f"The journal of {self.directory} is closed.")
+        return decode(os.pread(self._file, place.length, place.offset), self._blobs.get).body
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Hear of every event once it is durable, in file order, on the event loop; returns how to leave.
+
+        A listener's error is raised to whoever appended the event: the event stays recorded, and the run stops.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def once(self, key: str, effect: Callable[[], Awaitable[BodyT]]) -> BodyT:
+        """Return the recorded result for key, or run the effect, record it, and return it.
+
+        Callers of the same key share one running effect (see `Flights`). If it fails they all get the error, nothing is
+        recorded, and a later call tries again.
+        """
+        if key in self._places:
+            return self.recorded(key)  # type: ignore[return-value]  # a key always names one kind of result
+        return await self._flights.share(key, lambda: self._record(key, effect))  # type: ignore[return-value]
+
+    async def append(self, key: str, body: BodyT) -> BodyT:
+        """Record an event; when this returns, it is durable. The body comes back as a reader will see it."""
+        self._check_alive()
+        if key in self._places or key in self._writing:
+            raise JournalError(f"The key {key!r} is already recorded in {self.directory}: each result is named once.")
+        loop = asyncio.get_running_loop()
+        append = self._writing[key] = _Append(key, time.time(), body, loop.create_future())
+        self._queue.append(append)
+        if not self._busy:
+            self._busy = True
+            loop.call_soon(self._flush, loop)
+        return (await append.written).body  # type: ignore[return-value]
+
+    async def close(self) -> None:
+        """Flush what is waiting and unlock. Closing twice is harmless."""
+        while self._writing:
+            await asyncio.wait({append.joined() for append in self._writing.values()})
+        if self._file >= 0:
+            self._worker.shutdown()
+            os.close(self._file)
+            self._file = -1
+            self._lock.release()
+        self._dead = self._dead or JournalError(f"The journal of {self.directory} is closed.")
+
+    async def __aenter__(self) -> Journal:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _record(self, key: str, effect: Callable[[], Awaitable[Body]]) -> Body:
+        self._check_alive()
+        if (writing := self._writing.get(key)) is not None:
+            return (await asyncio.shield(writing.joined())).body
+        if (body := self.recorded(key)) is not None:
+            return body
+        return await self.append(key, await effect())
+
+    def _check_alive(self) -> None:
+        if self._dead is not None:
+            raise self._dead
+
+    def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
+        batch, self._queue = self._queue, []
+        written = loop.run_in_executor(self._worker, self._write, batch)
+        written.add_done_callback(lambda done: self._committed(loop, batch, done.exception()))
+
+    def _write(self, batch: list[_Append]) -> None:
+        """In the worker: one write and one fsync for the whole batch, blobs first."""
+        lines: list[bytes] = []
+        end = self._end
+        try:
+            for append in batch:
+                if line := self._line(append, self._seq + len(lines) + 1):
+                    append.place = Place(end, len(line))
+                    end += len(line)
+                    lines.append(line)
+                    if self._hook is not None:
+                        self._hook(self._seq + len(lines), "after")
+        finally:
+            if lines:
+                self._blobs.sync()
+                _write_all(self._file, b"".join(lines))
+                os.fsync(self._file)
+                self._seq, self._end = self._seq + len(lines), end
+
+    def _line(self, append: _Append, seq: int) -> bytes:
+        """The event's line, or nothing when this one event cannot be recorded."""
+        if self._hook is not None:
+            self._hook(seq, "before")
+        event = Event(seq=seq, ts=append.ts, key=append.key, body=append.body)
+        try:
+            line, append.outcome = _encoded(event, self._blobs)
+        except JournalError as error:
+            append.outcome = error
+            return b""
+        return line
+
+    def _committed(self, loop: asyncio.AbstractEventLoop, batch: list[_Append], error: BaseException | None) -> None:
+        """Back on the loop: index the batch, tell the listeners, then let the appenders go on."""
+        if error is not None:
+            self._die(batch, error)
+            return
+        for append in batch:
+            if append.place is not None:
+                self._places[append.key] = append.place
+        for append in batch:
+            del self._writing[append.key]
+            self._resolve(append)
+        if self._queue:
+            self._flush(loop)
+        else:
+            self._busy = False
+
+    def _resolve(self, append: _Append) -> None:
+        outcome = append.outcome
+        try:
+            if isinstance(outcome, Event):
+                for listener in tuple(self._listeners):
+                    listener(outcome)
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever appended, not to the event loop
+            outcome = error
+        if append.written.cancelled():
+            return
+        if isinstance(outcome, Event):
+            append.written.set_result(outcome)
+        else:
+            append.written.set_exception(outcome or JournalError(f"The event {append.key!r} was not written."))
+
+    def _die(self, batch: list[_Append], error: BaseException) -> None:
+        """A write failed: nobody can know how much reached the disk, so nothing more is written by this process."""
+        if isinstance(error, OSError):
+            reason = f"The journal of {self.directory} cannot be written: {error.strerror or error}."
+            error = JournalError(f"{reason} Free the disk or fix its rights, then start the run again to continue.")
+        self._dead, self._busy = error, False
+        for append in (*batch, *self._queue):
+            if not append.written.cancelled():
+                append.written.set_exception(error)
+        self._writing.clear()
+        self._queue = []
+
+
+def _encoded(event: Event, blobs: Blobs) -> tuple[bytes, Event]:
+    try:
+        return encode(event, blobs.put), event
+    except JournalError:
+        clean = storable(event)
+        if clean == event:
+            raise
+        return encode(clean, blobs.put), clean
+
+
+def _write_all(file: int, data: bytes) -> None:
+    """One write, unless the system takes only part of it."""
+    while data:
+        data = data[os.write(file, data) :]
