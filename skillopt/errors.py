@@ -79,7 +79,7 @@ class ModelError(SkillOptError):
 
 
 class StageStopped(SkillOptError):
-    """Most attempts of a stage failed for one reason, or an optimizer call could not be had. Start again to continue."""
+    """Most attempts of a stage failed for one reason, or too many have no result. Starting again continues."""
 
     exit_code = 3
 

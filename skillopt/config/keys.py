@@ -40,7 +40,7 @@ def _key(path: str, annotation: JSON, help: str) -> Key:
     return Key(
         path=path,
         text=bool(solid) and solid <= TEXTUAL,
-        boolean=solid == {bool},
+        boolean=solid == frozenset({bool}),
         nullable=NoneType in parts,
         secret=SecretStr in parts,
         help=help,

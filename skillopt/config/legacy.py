@@ -139,12 +139,15 @@ def _flag(name: str, kind: Kind) -> Flag:
 
 
 def _flags() -> tuple[Flag, ...]:
-    rows: list[tuple[str, Kind]] = [(name, "str") for name in _TEXTS]
-    rows += [(name, "int") for name in _WHOLE]
-    rows += [(name, "float") for name in _REAL]
-    rows += [(name, "bool") for name in _TRUTHS]
-    rows += [(role + name, kind) for role in _ROLES for kind, names in _BY_ROLE for name in _words(names)]
-    return tuple(_flag(name, kind) for name, kind in rows)
+    plain: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+        ("str", _TEXTS),
+        ("int", _WHOLE),
+        ("float", _REAL),
+        ("bool", _TRUTHS),
+    )
+    shared = [_flag(name, kind) for kind, names in plain for name in names]
+    by_role = [_flag(role + name, kind) for role in _ROLES for kind, names in _BY_ROLE for name in _words(names)]
+    return (*shared, *by_role)
 
 
 FLAGS: tuple[Flag, ...] = _flags()

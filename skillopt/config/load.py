@@ -173,12 +173,12 @@ def _bare(setting: Setting) -> str:
 
 
 def _no_option(setting: Setting, keys: Mapping[str, Key]) -> str:
+    name = setting.path.partition(".")[2]
+    known = [k.partition(".")[2] for k in (*keys, *KEYS) if k.startswith("env.")]
     if setting.bare:
-        names = (*FLAT_NAMES, *(k.partition(".")[2] for k in keys))
-        name = setting.path.partition(".")[2]
-        return f"{setting.source}: {name}: unknown key{did_you_mean(name, names)}"
-    known = (*keys, *(k for k in KEYS if k.startswith("env.")))
-    hint = did_you_mean(setting.path, known) or unknown(setting.path).partition("unknown key")[2]
+        return f"{setting.source}: {name}: unknown key{did_you_mean(name, (*FLAT_NAMES, *known))}"
+    near = None if name in FLAT_NAMES else nearest(name, known)
+    hint = f"; did you mean env.{near}?" if near else unknown(setting.path).partition("unknown key")[2]
     return f"{setting.source}: {setting.path}: the benchmark has no such option{hint}"
 
 

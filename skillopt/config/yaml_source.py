@@ -12,6 +12,8 @@ import yaml
 
 from skillopt.types import JSON
 
+_PLAIN_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -32,8 +34,8 @@ class Document:
 
 def parse(text: str, shown: str) -> Document:
     """Read one YAML document; `shown` is the file's name in messages. Problems are returned, not raised."""
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         if root is None or (isinstance(root, yaml.ScalarNode) and root.tag.endswith(":null")):
             return Document()
@@ -43,8 +45,6 @@ def parse(text: str, shown: str) -> Document:
         return _Reader(loader, shown).document(root)
     except yaml.YAMLError as error:
         return Document((), (_syntax(error, shown),))
-    finally:
-        loader.dispose()
 
 
 def _syntax(error: yaml.YAMLError, shown: str) -> str:
@@ -69,9 +69,7 @@ class _Reader:
         return Document(entries, tuple(dict.fromkeys(self._problems)))
 
     def _entries(self, node: yaml.MappingNode, within: str) -> tuple[Entry, ...]:
-        if id(node) in self._open:
-            raise yaml.constructor.ConstructorError(None, None, "a value that contains itself", node.start_mark)
-        self._open.add(id(node))
+        self._enter(node)
         self._refuse_repeats(node, within)
         self._loader.flatten_mapping(node)
         found = {e.key: e for e in (self._entry(k, v, within) for k, v in node.value)}
@@ -89,12 +87,17 @@ class _Reader:
         return Entry(name, line, self._scalar(value), str(value.value))
 
     def _list(self, node: yaml.SequenceNode, within: str) -> list[JSON]:
-        if id(node) in self._open:
-            raise yaml.constructor.ConstructorError(None, None, "a value that contains itself", node.start_mark)
-        self._open.add(id(node))
+        self._enter(node)
         rows = [self._entry(yaml.ScalarNode("", "-", item.start_mark), item, within).value for item in node.value]
         self._open.discard(id(node))
         return rows
+
+    def _enter(self, node: yaml.CollectionNode) -> None:
+        if id(node) in self._open:
+            raise yaml.constructor.ConstructorError(None, None, "a value that contains itself", node.start_mark)
+        if node.tag not in _PLAIN_TAGS:
+            raise yaml.constructor.ConstructorError(None, None, f"the tag {node.tag} is not allowed", node.start_mark)
+        self._open.add(id(node))
 
     def _scalar(self, node: yaml.Node) -> JSON:
         if ":" in str(node.value) and node.tag.rpartition(":")[2] in ("int", "float"):

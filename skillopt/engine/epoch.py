@@ -100,8 +100,8 @@ async def compared(run: Run, end: EpochEnd) -> Comparison:
     prev, curr = await together(
         run.rollouts.run(skill, items, Place(at, "slow", draw)) for skill in (end.opening, end.state.current)
     )
-    before = {r.item_digest: r for r in prev}
-    after = {r.item_digest: r for r in curr}
+    before = {r.item: r for r in prev}
+    after = {r.item: r for r in curr}
     pairs = compare(items, before, after)
     return Comparison(keep(pairs, run.config.optimizer.longitudinal_pair_policy), before, after)
 

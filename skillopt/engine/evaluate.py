@@ -17,8 +17,9 @@ async def finish(run: Run, state: State) -> State:
         await run.journal.once("finished", recordable(Finished()))
         return state
     state = state.apply(await final_validation(run, state))
-    await run.mark("test", "test", len({run.seed_skill.digest, state.best.digest, state.current.digest}) * len(run.test))
-    seed, best, final = await together(tested(run, skill) for skill in (run.seed_skill, state.best, state.current))
+    skills = (run.seed_skill, state.best, state.current)
+    await run.mark("test", "test", len({skill.digest for skill in skills}) * len(run.test))
+    seed, best, final = await together(tested(run, skill) for skill in skills)
     await run.journal.once("finished", recordable(Finished(baseline_test=seed, best_test=best, final_test=final)))
     return state
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ from skillopt.types import Decision, Item
 
 T = TypeVar("T")
 
-EpochPass = Callable[["Run", "EpochEnd"], Awaitable[Decision | MetaSkillWritten | None]]
+EpochPass = Callable[["Run", "EpochEnd"], Coroutine[None, None, Decision | MetaSkillWritten | None]]
 """Work at an epoch's end; its record, if any, moves the state."""
 
 

@@ -15,10 +15,10 @@ from skillopt.gradient.desk import MAX_TOKENS, Desk
 from skillopt.gradient.page import page
 from skillopt.gradient.reattach import reattach
 from skillopt.gradient.schemas import MergedEdits
-from skillopt.gradient.together import together
 from skillopt.journal.context import Context
 from skillopt.journal.events import Merged
 from skillopt.prompts import Prompt
+from skillopt.together import together
 from skillopt.types import Edit, Patch, Reflection, Source
 
 log = logging.getLogger(__name__)

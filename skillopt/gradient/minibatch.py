@@ -5,7 +5,7 @@ Failures and successes are collected apart; a minibatch is complete as soon as i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass, replace
 
 from skillopt.types import Rollout, Source
@@ -37,7 +37,7 @@ def source_of(rollout: Rollout) -> Source | None:
     return "success" if rollout.score.passed else "failure"
 
 
-async def minibatches(rollouts: AsyncIterator[Rollout], size: int, *, failure_only: bool) -> AsyncIterator[Minibatch]:
+async def minibatches(rollouts: AsyncIterable[Rollout], size: int, *, failure_only: bool) -> AsyncIterator[Minibatch]:
     """Minibatches of `size` as they fill up; the incomplete ones at the end, failures first."""
     filling: dict[Source, Minibatch] = {"failure": Minibatch("failure", 0, ())}
     if not failure_only:

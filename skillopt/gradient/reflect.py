@@ -6,7 +6,7 @@ What a model says about its own sample size is not believed: support comes from 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,13 +15,13 @@ from skillopt.gradient.minibatch import Minibatch, minibatches
 from skillopt.gradient.page import page
 from skillopt.gradient.schemas import Analysis, EditRow, FailureAnalysis, FailureRow, SuccessAnalysis
 from skillopt.gradient.support import named
-from skillopt.gradient.together import Work, as_they_come
 from skillopt.gradient.trajectory import MINIMUM_TOKENS, render
 from skillopt.journal.context import Context
 from skillopt.journal.events import Reflected
 from skillopt.optimizer.memory import render_memory
 from skillopt.optimizer.schedules import Schedule
 from skillopt.prompts import Prompt
+from skillopt.together import Work, as_they_come
 from skillopt.types import Edit, Patch, Pattern, Reflection, Rollout, Source
 
 log = logging.getLogger(__name__)
@@ -57,12 +57,12 @@ class Reflect:
     desk: Desk
     settings: ReflectSettings = ReflectSettings()
 
-    async def __call__(self, context: Context, rollouts: AsyncIterator[Rollout]) -> tuple[Reflection, ...]:
+    async def __call__(self, context: Context, rollouts: AsyncIterable[Rollout]) -> tuple[Reflection, ...]:
         """Reflections on failures, then on successes, each in minibatch order whatever finished first."""
         done = await as_they_come(self._analyses(context, rollouts))
         return tuple(body.reflection for body in sorted(done, key=lambda b: (b.reflection.source, b.index)))
 
-    async def _analyses(self, context: Context, rollouts: AsyncIterator[Rollout]) -> AsyncIterator[Work[Reflected]]:
+    async def _analyses(self, context: Context, rollouts: AsyncIterable[Rollout]) -> AsyncIterator[Work[Reflected]]:
         begun = False
         size, failure_only = self.settings.minibatch_size, self.settings.failure_only
         async for batch in minibatches(rollouts, size, failure_only=failure_only):

@@ -1,4 +1,4 @@
-"""What analysts and merge editors answer. These are doors: `core values` leave them, loose rows come in."""
+"""What analysts and merge editors answer. These are doors: loose rows come in, core values go out."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Get(Protocol):
 def encode(event: Event, put: Put) -> bytes:
     """The line of an event, newline included. What JSON cannot hold is refused here, before it is recorded."""
     try:
-        line = EVENT.dump_json(event)
+        line = EVENT.serializer.to_json(event)
     except PydanticSerializationError as error:
         raise JournalError(
             f"The result {event.key!r} cannot be recorded: {error}. A result may hold only text, numbers, true, false,"

@@ -7,69 +7,41 @@ before it is on its way to the disk. Only the index of keys stays in memory: a r
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import TypeVar, cast
 
 from skillopt.errors import JournalError
-from skillopt.journal.blobs import Blobs
-from skillopt.journal.codec import decode, encode, storable
 from skillopt.journal.events import AnyBody, Body, Event
 from skillopt.journal.files import sync_directory
 from skillopt.journal.flights import Flights
 from skillopt.journal.lock import RunLock
-from skillopt.journal.scan import BLOBS, LOG, Place, cut_torn_tail, index, read_events
+from skillopt.journal.scan import LOG, Place, cut_torn_tail, index, read_events
+from skillopt.journal.tape import Append, Tape
+from skillopt.journal.tape import CommitHook as CommitHook
 
 BodyT = TypeVar("BodyT", bound=Body)
+_log = logging.getLogger(__name__)
+
 Listener = Callable[[Event], None]
-
-
-class CommitHook(Protocol):
-    """Called around each line with its number; what it raises kills the journal there, as a crash would."""
-
-    def __call__(self, seq: int, moment: Literal["before", "after"]) -> None: ...
-
-
-@dataclass(slots=True)
-class _Append:
-    """An event on its way to the disk. `outcome` is what the worker made of it."""
-
-    key: str
-    ts: float
-    body: Body
-    written: asyncio.Future[Event]
-    """The appender's own: cancelling the appender cancels this and nothing else."""
-    outcome: Event | JournalError | None = None
-    place: Place | None = None
-
-    def joined(self) -> asyncio.Future[Event]:
-        """What somebody else can wait for when the appender has been cancelled."""
-        if self.written.cancelled():
-            self.written = asyncio.get_running_loop().create_future()
-        return self.written
 
 
 class Journal:
     """The writer of one run directory. `repaired` is the number of torn bytes that opening moved aside."""
 
-    def __init__(self, directory: Path, lock: RunLock, places: dict[str, Place], end: int, repaired: int) -> None:
+    def __init__(self, directory: Path, lock: RunLock, tape: Tape, places: dict[str, Place], repaired: int) -> None:
         self.directory = directory
         self.repaired = repaired
         self._lock = lock
+        self._tape = tape
         self._places = places
-        self._end = end
-        self._seq = len(places)
-        self._file = os.open(directory / LOG, os.O_RDWR | os.O_APPEND)
-        self._blobs = Blobs(directory / BLOBS)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._hook: CommitHook | None = None
-        self._queue: list[_Append] = []
+        self._queue: list[Append] = []
         self._busy = False
-        self._writing: dict[str, _Append] = {}
+        self._writing: dict[str, Append] = {}
         self._flights: Flights[Body] = Flights()
         self._listeners: list[Listener] = []
         self._dead: BaseException | None = None
@@ -86,12 +58,11 @@ class Journal:
                 path.touch()
                 sync_directory(directory)
             places, end = index(path)
-            journal = cls(directory, lock, places, end, cut_torn_tail(directory, end))
+            repaired = cut_torn_tail(directory, end)
+            return cls(directory, lock, Tape(directory, len(places), end, on_commit), places, repaired)
         except BaseException:
             lock.release()
             raise
-        journal._hook = on_commit
-        return journal
 
     @staticmethod
     def read(directory: Path) -> Iterator[Event]:
@@ -112,11 +83,7 @@ class Journal:
     def recorded(self, key: str) -> AnyBody | None:
         """The recorded result of a key, read back from the log."""
         place = self._places.get(key)
-        if place is None:
-            return None
-        if self._file < 0:
-            raise JournalError(f"The journal of {self.directory} is closed.")
-        return decode(os.pread(self._file, place.length, place.offset), self._blobs.get).body
+        return None if place is None else self._tape.read(place).body
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Hear of every event once it is durable, in file order, on the event loop; returns how to leave.
@@ -142,7 +109,7 @@ class Journal:
         if key in self._places or key in self._writing:
             raise JournalError(f"The key {key!r} is already recorded in {self.directory}: each result is named once.")
         loop = asyncio.get_running_loop()
-        append = self._writing[key] = _Append(key, time.time(), body, loop.create_future())
+        append = self._writing[key] = Append(key, time.time(), cast(AnyBody, body), loop.create_future())
         self._queue.append(append)
         if not self._busy:
             self._busy = True
@@ -153,10 +120,9 @@ class Journal:
         """Flush what is waiting and unlock. Closing twice is harmless."""
         while self._writing:
             await asyncio.wait({append.joined() for append in self._writing.values()})
-        if self._file >= 0:
+        if not self._tape.closed:
             self._worker.shutdown()
-            os.close(self._file)
-            self._file = -1
+            self._tape.close()
             self._lock.release()
         self._dead = self._dead or JournalError(f"The journal of {self.directory} is closed.")
 
@@ -180,41 +146,10 @@ class Journal:
 
     def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
         batch, self._queue = self._queue, []
-        written = loop.run_in_executor(self._worker, self._write, batch)
+        written = loop.run_in_executor(self._worker, self._tape.write, batch)
         written.add_done_callback(lambda done: self._committed(loop, batch, done.exception()))
 
-    def _write(self, batch: list[_Append]) -> None:
-        """In the worker: one write and one fsync for the whole batch, blobs first."""
-        lines: list[bytes] = []
-        end = self._end
-        try:
-            for append in batch:
-                if line := self._line(append, self._seq + len(lines) + 1):
-                    append.place = Place(end, len(line))
-                    end += len(line)
-                    lines.append(line)
-                    if self._hook is not None:
-                        self._hook(self._seq + len(lines), "after")
-        finally:
-            if lines:
-                self._blobs.sync()
-                _write_all(self._file, b"".join(lines))
-                os.fsync(self._file)
-                self._seq, self._end = self._seq + len(lines), end
-
-    def _line(self, append: _Append, seq: int) -> bytes:
-        """The event's line, or nothing when this one event cannot be recorded."""
-        if self._hook is not None:
-            self._hook(seq, "before")
-        event = Event(seq=seq, ts=append.ts, key=append.key, body=append.body)
-        try:
-            line, append.outcome = _encoded(event, self._blobs)
-        except JournalError as error:
-            append.outcome = error
-            return b""
-        return line
-
-    def _committed(self, loop: asyncio.AbstractEventLoop, batch: list[_Append], error: BaseException | None) -> None:
+    def _committed(self, loop: asyncio.AbstractEventLoop, batch: list[Append], error: BaseException | None) -> None:
         """Back on the loop: index the batch, tell the listeners, then let the appenders go on."""
         if error is not None:
             self._die(batch, error)
@@ -230,7 +165,7 @@ class Journal:
         else:
             self._busy = False
 
-    def _resolve(self, append: _Append) -> None:
+    def _resolve(self, append: Append) -> None:
         outcome = append.outcome
         try:
             if isinstance(outcome, Event):
@@ -239,13 +174,15 @@ class Journal:
         except Exception as error:  # noqa: BLE001 - it belongs to whoever appended, not to the event loop
             outcome = error
         if append.written.cancelled():
+            if isinstance(outcome, Exception):
+                _log.error("after the event %r, whose caller was cancelled: %s", append.key, outcome)
             return
         if isinstance(outcome, Event):
             append.written.set_result(outcome)
         else:
             append.written.set_exception(outcome or JournalError(f"The event {append.key!r} was not written."))
 
-    def _die(self, batch: list[_Append], error: BaseException) -> None:
+    def _die(self, batch: list[Append], error: BaseException) -> None:
         """A write failed: nobody can know how much reached the disk, so nothing more is written by this process."""
         if isinstance(error, OSError):
             reason = f"The journal of {self.directory} cannot be written: {error.strerror or error}."
@@ -256,19 +193,3 @@ class Journal:
                 append.written.set_exception(error)
         self._writing.clear()
         self._queue = []
-
-
-def _encoded(event: Event, blobs: Blobs) -> tuple[bytes, Event]:
-    try:
-        return encode(event, blobs.put), event
-    except JournalError:
-        clean = storable(event)
-        if clean == event:
-            raise
-        return encode(clean, blobs.put), clean
-
-
-def _write_all(file: int, data: bytes) -> None:
-    """One write, unless the system takes only part of it."""
-    while data:
-        data = data[os.write(file, data) :]

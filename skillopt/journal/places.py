@@ -111,6 +111,7 @@ class Span:
     started: float
     last: float
     done: int = 0
+    rested: bool = False
 
 
 @dataclass(slots=True)
@@ -139,8 +140,8 @@ class Place:
         """A stage that records nothing itself (update) lasts until the next one begins."""
         self.last = clock
         for span in self.spans.values():
-            if span.done == 0:
-                span.last = clock
+            if span.done == 0 and not span.rested:
+                span.last, span.rested = clock, True
 
     def spend(self, label: str, usage: Usage) -> None:
         self.usage[label] = self.usage.get(label, Usage()) + usage

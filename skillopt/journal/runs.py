@@ -99,7 +99,4 @@ def _resolved(started: RunStarted) -> dict[str, JSON]:
 
 
 def _finished(path: Path) -> bool:
-    last = None
-    for last in Journal.read(path):
-        pass
-    return last is not None and isinstance(last.body, Finished)
+    return any(isinstance(event.body, Finished) for event in Journal.read(path))

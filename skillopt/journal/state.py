@@ -46,7 +46,7 @@ class State:
 
     def _accepted(self, decision: Decision) -> State:
         candidate = Skill.parse(decision.candidate)
-        measured = dict(score=decision.objective, bar=decision.objective, bar_skill=candidate.digest)
+        measured = {"score": decision.objective, "bar": decision.objective, "bar_skill": candidate.digest}
         match decision.action:
             case "baseline":
                 return replace(self, **measured, best_score=decision.objective)

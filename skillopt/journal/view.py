@@ -7,10 +7,8 @@ frozen; what it gathers is private.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import singledispatchmethod
 from types import MappingProxyType
-from typing import Literal
 
 from skillopt.journal.events import (
     Body,
@@ -28,58 +26,11 @@ from skillopt.journal.events import (
     SlowUpdated,
     StageStarted,
 )
+from skillopt.journal.facts import Mishap, Missing, Progress, Session, Status
 from skillopt.journal.places import STAGE_OF, Place, StepName, StepView, step_of, step_view
 from skillopt.journal.state import State
 from skillopt.skill.document import Skill
-from skillopt.types import Decision, Failure, Rollout, Tally, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    name: Literal["empty", "running", "stopped", "finished"]
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One process at work on the run, from its first event to its last."""
-
-    started: float
-    last: float
-
-    @property
-    def seconds(self) -> float:
-        return max(0.0, self.last - self.started)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a stage has come. `of` is 0 when nobody said how many results to expect."""
-
-    at: str
-    stage: str
-    done: int
-    of: int
-    started: float
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A rollout without a score, and why."""
-
-    at: str
-    stage: str
-    item: str
-    failure: Failure
-
-
-@dataclass(frozen=True, slots=True)
-class Mishap:
-    """Model work that could not be used: a lost reflection, or a merge or selection that fell back."""
-
-    at: str
-    stage: str
-    reason: str
+from skillopt.types import Decision, Rollout, Tally, Usage
 
 
 class RunView:
@@ -168,6 +119,12 @@ class RunView:
     @property
     def slow_updates(self) -> Mapping[int, SlowUpdated]:
         return MappingProxyType(dict(self._slow))
+
+    @property
+    def slow_epochs(self) -> tuple[int, ...]:
+        """The epochs whose slow update left a record or a decision."""
+        decided = {int(at[6:]) for at, place in self._places.items() if at.startswith("slow/e") and place.decision}
+        return tuple(sorted(decided | self._slow.keys()))
 
     @property
     def meta_skills(self) -> Mapping[int, MetaSkillWritten]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from skillopt.gradient.tokens import CHARACTERS_PER_TOKEN
 from skillopt.gradient.trajectory import shorten
 from skillopt.journal.context import Context
 from skillopt.types import Action, Edit, Patch, Pattern, Reflection, Rollout, StepDigest
 
+MEMORY_TOKENS = 8000
 _SHOWN_ITEMS = 12
 _SHOWN_TEXT = 600
 
@@ -43,9 +45,21 @@ def digest_of_step(
     )
 
 
-def render_memory(entries: Iterable[StepDigest]) -> str:
-    """The memory as text for a prompt; nothing to remember gives an empty text."""
-    return "\n\n".join(_entry(entry) for entry in entries)
+def render_memory(entries: Sequence[StepDigest], budget: int = MEMORY_TOKENS) -> str:
+    """The memory as text for a prompt, within `budget` tokens; nothing to remember gives an empty text.
+
+    The newest steps are kept when not all of them fit, and a note says how many are left out.
+    """
+    kept: list[str] = []
+    room = budget * CHARACTERS_PER_TOKEN
+    for entry in reversed(entries):
+        text = _entry(entry)
+        if kept and len(text) > room:
+            kept.append(f"[... {len(entries) - len(kept)} earlier steps left out ...]")
+            break
+        kept.append(shorten(text, room))
+        room -= len(text)
+    return "\n\n".join(reversed(kept))
 
 
 def _joined(patterns: Iterable[Pattern]) -> tuple[Pattern, ...]:

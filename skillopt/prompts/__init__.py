@@ -68,18 +68,16 @@ class Prompts:
         from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 
         folders = [folder for folder in (self._override_dir, HERE) if folder is not None]
-        environment = Environment(
+        return Environment(
             loader=ChoiceLoader([FileSystemLoader(folders), PrefixLoader({"base": FileSystemLoader(HERE)})]),
             undefined=StrictUndefined,
             autoescape=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.globals.update({"fence": fence})
-        return environment
 
     def _render(self, template: Template, values: dict[str, object]) -> Prompt:
-        context = template.new_context(values)
+        context = template.new_context({"fence": fence, **values})
         # Running the template once lets `extends` fill context.blocks with the parents' blocks.
         for _ in template.root_render_func(context):
             pass

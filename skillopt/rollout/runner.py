@@ -87,8 +87,8 @@ class Runner:
             score = self.benchmark.score(wanted.item, attempt)
         except Exception as error:
             raise SkillOptError(
-                f"the grader of {self.benchmark.name} failed on item {wanted.item.id!r}: {type(error).__name__}: {error}. "
-                "Nothing was recorded for this item; mend the grader or the item and start again."
+                f"the grader of {self.benchmark.name} failed on item {wanted.item.id!r}: {type(error).__name__}: "
+                f"{error}. Nothing was recorded for this item; mend the grader or the item and start again."
             ) from error
         return Rollout(
             item=wanted.item.id,
@@ -199,4 +199,3 @@ class Stage:
 
 def _key(skill_digest: str, item: Item, draw: str) -> str:
     return f"rollout/{skill_digest}/{item.digest}/{draw}"
-

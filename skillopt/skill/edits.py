@@ -7,7 +7,9 @@ an insertion point that cannot be found is reported instead of becoming an appen
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 from skillopt.skill.regions import cleaned, has_exact_marker, has_marker
 from skillopt.types import Edit, EditReport
@@ -39,6 +41,22 @@ class Edited:
 class _Span:
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Squeezed:
+    """A text with every run of white space made one blank, and where each word stands here and in the original."""
+
+    text: str
+    here: tuple[int, ...]
+    there: tuple[int, ...]
+
+    def origin(self, start: int, end: int) -> _Span:
+        return _Span(self._back(start), self._back(end - 1) + 1)
+
+    def _back(self, at: int) -> int:
+        word = bisect_right(self.here, at) - 1
+        return self.there[word] + at - self.here[word]
 
 
 def apply_edit(page: Page, edit: Edit) -> Edited:
@@ -87,13 +105,23 @@ def _find(page: Page, target: str, op: str) -> _Span | str:
     """The one place the target stands at, without surrounding white space, or the status that says why not."""
     if has_marker(target):
         return "skipped_protected_region"
-    loose = re.compile(r"\s+".join(re.escape(word) for word in target.split()))
-    for pattern in (re.compile(re.escape(target)), loose):
-        if first := pattern.search(page.body):
-            if pattern.search(page.body, first.start() + 1):
-                return "skipped_ambiguous_target"
-            return _trimmed(page.body, first.start(), first.end())
-    return "skipped_protected_region" if loose.search(page.shielded) else f"skipped_{op}_target_not_found"
+    first = page.body.find(target)
+    if first >= 0:
+        twice = page.body.find(target, first + 1) >= 0
+        return "skipped_ambiguous_target" if twice else _trimmed(page.body, first, first + len(target))
+    loose, words = _squeezed(page.body), " ".join(target.split())
+    first = loose.text.find(words)
+    if first >= 0:
+        twice = loose.text.find(words, first + 1) >= 0
+        return "skipped_ambiguous_target" if twice else loose.origin(first, first + len(words))
+    shielded = words in " ".join(page.shielded.split())
+    return "skipped_protected_region" if shielded else f"skipped_{op}_target_not_found"
+
+
+def _squeezed(body: str) -> _Squeezed:
+    words = tuple(re.finditer(r"\S+", body))
+    ends = accumulate((len(word[0]) + 1 for word in words), initial=0)
+    return _Squeezed(" ".join(word[0] for word in words), tuple(ends)[:-1], tuple(word.start() for word in words))
 
 
 def _trimmed(body: str, start: int, end: int) -> _Span:

@@ -20,11 +20,8 @@ ORDER: tuple[RegionName, ...] = ("appendix", "slow_update")
 _EXACT = re.compile(r"<!-- (SLOW_UPDATE|APPENDIX)_(START|END) -->")
 _EXACT_LINE = re.compile(rf"^[ \t]*(?:{_EXACT.pattern})[ \t]*(?:\r?\n|\Z)|{_EXACT.pattern}", re.M)
 _ANY = re.compile(r"<!-*\s*(SLOW[ \t_-]*UPDATE|APPENDIX)[ \t_-]*(START|END)\s*-*>", re.I)
-_FORGED = re.compile(
-    r"<!-*\s*(?P<name>SLOW|APPENDIX)[ \t_-]*(?:UPDATE[ \t_-]*)?START\s*-*>.*?"
-    r"<!-*\s*(?P=name)[ \t_-]*(?:UPDATE[ \t_-]*)?END\s*-*>",
-    re.I | re.S,
-)
+_ROUNDS = 8
+"""Nobody nests markers this deep by accident; what is left then is broken up instead of removed layer by layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ def part(text: str) -> Parted:
         pieces.append(text[done : start.start()])
         done = end.end()
     pieces.append(text[done:])
-    return Parted(_without_strays(_joined(pieces)), in_order(found.values()))
+    return Parted(_without(_EXACT, _EXACT_LINE, _joined(pieces)), in_order(found.values()))
 
 
 def in_order(regions: Iterable[Region]) -> tuple[Region, ...]:
@@ -86,17 +83,28 @@ def has_marker(text: str) -> bool:
 
 def cleaned(text: str) -> str:
     """Foreign text made safe: stripped, without any spelling of a marker, and encodable as UTF-8."""
-    text = text.encode("utf-8", "replace").decode()
-    while has_marker(text):
-        text = _ANY.sub("", text)
-    return text.strip()
+    return _without(_ANY, _ANY, text.encode("utf-8", "replace").decode()).strip()
 
 
 def without_forged_regions(text: str) -> str:
     """A model-written document without the regions it claims to have, their text included."""
-    while has_marker(text):
-        text = re.sub(r"\n{3,}", "\n\n", _ANY.sub("", _FORGED.sub("\n\n", text)))
-    return cleaned(text)
+    return cleaned(_without_pairs(text))
+
+
+def _without_pairs(text: str) -> str:
+    """Cut from the first start marker of a name to the next end of it."""
+    pieces: list[str] = []
+    opened: dict[str, int] = {}
+    done = 0
+    for mark in _ANY.finditer(text):
+        name = mark[1][0].upper()
+        if mark[2].upper() == "START":
+            opened.setdefault(name, mark.start())
+        elif name in opened:
+            pieces.append(text[done : opened[name]])
+            done = mark.end()
+            opened.clear()
+    return _joined([*pieces, text[done:]])
 
 
 def _joined(pieces: list[str]) -> str:
@@ -108,7 +116,10 @@ def _joined(pieces: list[str]) -> str:
     return "\n\n".join(p for p in parts if p)
 
 
-def _without_strays(text: str) -> str:
-    while has_exact_marker(text):
-        text = _EXACT_LINE.sub("", text)
-    return text
+def _without(mark: re.Pattern[str], removed: re.Pattern[str], text: str) -> str:
+    """Remove marks until none is left, since what stood around one may join into another."""
+    for _ in range(_ROUNDS):
+        if mark.search(text) is None:
+            return text
+        text = removed.sub("", text)
+    return text.replace("<!", "< !")

@@ -1,4 +1,4 @@
-"""Chance without state: a number in [0, 1) that depends on its parts alone, so that no order of events can change it."""
+"""Chance without state: a number in [0, 1) that depends on its parts alone, so that no order of events changes it."""
 
 from __future__ import annotations
 

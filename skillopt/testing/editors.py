@@ -42,7 +42,7 @@ class Editor:
 def editor(system: str) -> Editor | None:
     """The role a system prompt speaks to, or None for the target."""
     title = system.lstrip().partition("\n")[0].strip().lower()
-    return next((role for prefix, role in _EDITORS.items() if title.startswith(prefix)), None)
+    return next((known for prefix, known in _EDITORS.items() if title.startswith(prefix)), None)
 
 
 def failure_analyst(user: str, seed: int) -> Row:
@@ -150,6 +150,8 @@ def _neutral(user: str, seed: int) -> list[Row]:
     if chance(seed, "neutral", user) >= NEUTRAL_RATE:
         return []
     text = NEUTRAL[int(chance(seed, "which", user) * len(NEUTRAL))]
+    if text in _section(user, "current_skill"):
+        return []
     return [{"op": "append", "target": "", "content": text, "why": "A habit of good answers."}]
 
 

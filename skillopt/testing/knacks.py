@@ -136,7 +136,7 @@ KNACKS: tuple[Knack, ...] = (
     Knack(
         "native-name",
         ("what is its village called at home?", "what do the people of its village call the place?"),
-        "Visitors call its village {english} {tail}, its people {native} {tail}.",
+        "Its village is {native} {tail} at home and {english} abroad.",
         "{native} {tail}",
         "{english} {tail}",
         "give the name of a place in the spelling its own people use.",

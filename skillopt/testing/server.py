@@ -13,66 +13,18 @@ import json
 import signal
 import sys
 import threading
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
 
-from skillopt.testing import editors
 from skillopt.testing.chance import chance
+from skillopt.testing.faults import Counts, Faults
 from skillopt.testing.world import World, write_split
 from skillopt.types import JSON
 
 ROUTE = "/chat/completions"
-
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """How often each fault befalls a request. `retry_after` is what a 429 asks for, in seconds."""
-
-    rate_429: float = 0.0
-    retry_after: float = 0.05
-    rate_500: float = 0.0
-    rate_drop: float = 0.0
-    rate_malformed: float = 0.0
-    rate_hang: float = 0.0
-
-    def pick(self, number: float) -> str:
-        """The fault that a number in [0, 1) stands for, or an empty text."""
-        rates = (self.rate_429, self.rate_500, self.rate_drop, self.rate_malformed, self.rate_hang)
-        for name, rate in zip(("429", "500", "drop", "malformed", "hang"), rates, strict=True):
-            if number < rate:
-                return name
-            number -= rate
-        return ""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What the server has seen since it started or was reset."""
-
-    requests: int = 0
-    answered: int = 0
-    in_flight: int = 0
-    max_in_flight: int = 0
-    seen: Counter[str] = field(default_factory=Counter[str])
-    answers: Counter[str] = field(default_factory=Counter[str])
-    roles: Counter[str] = field(default_factory=Counter[str])
-    faults: Counter[str] = field(default_factory=Counter[str])
-
-    def to_dict(self) -> dict[str, JSON]:
-        return {
-            "requests": self.requests,
-            "answered": self.answered,
-            "in_flight": self.in_flight,
-            "max_in_flight": self.max_in_flight,
-            "roles": dict(self.roles),
-            "faults": dict(self.faults),
-            "answers": dict(self.answers),
-        }
 
 
 class LoopbackServer:
@@ -91,7 +43,6 @@ class LoopbackServer:
         self.world = world or World(seed)
         self.counts = Counts()
         self._latency, self._faults, self._seed = latency, faults or Faults(), seed
-        self._faulty = self._faults.pick(0.0) != "" or any(self._faults.pick(n / 1000) for n in range(1000))
         self._keys = {f"Bearer {api_key}", api_key} if api_key else None
         self._port = port
         self._runner: web.ServerRunner | None = None
@@ -141,7 +92,7 @@ class LoopbackServer:
         faults: Faults | None = None,
         seed: int = 0,
         api_key: str | None = None,
-    ) -> Iterator[LoopbackServer]:
+    ) -> Generator[LoopbackServer, None, None]:
         """Serve from a thread of its own, for tests whose own loop is busy or absent."""
         server = cls(world, latency=latency, faults=faults, seed=seed, api_key=api_key)
         loop = asyncio.new_event_loop()
@@ -181,12 +132,12 @@ class LoopbackServer:
 
     async def _answer(self, request: web.BaseRequest, raw: bytes) -> web.StreamResponse:
         digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
-        counts = self.counts
-        counts.seen[digest] += 1
+        self.counts.seen[digest] += 1
+        time_seen = self.counts.seen[digest]
         if self._latency:
             await asyncio.sleep(self._latency)
-        if self._faulty and (fault := self._faults.pick(chance(self._seed, digest, counts.seen[digest]))):
-            counts.faults[fault] += 1
+        if self._faults.any and (fault := self._faults.pick(chance(self._seed, digest, time_seen))):
+            self.counts.faults[fault] += 1
             return await self._fail(request, fault)
         try:
             body = json.loads(raw)
@@ -194,11 +145,8 @@ class LoopbackServer:
             user = "\n".join(m["content"] for m in body["messages"] if m["role"] == "user")
         except (ValueError, KeyError, TypeError):
             return _error(400, "bad_request", "the body is not a chat completion request")
-        role = editors.editor(system)
-        counts.roles[role.name if role else "target"] += 1
         text = self.world.reply(system, user)
-        counts.answered += 1
-        counts.answers[digest] += 1
+        self.counts.answer(digest, self.world.read(system).role)
         return _json(200, _completion(digest, str(body.get("model", "")), len(system) + len(user), text))
 
     async def _fail(self, request: web.BaseRequest, fault: str) -> web.StreamResponse:
@@ -265,8 +213,10 @@ def main(arguments: list[str] | None = None) -> None:
         write_split(args.write_split, *args.sizes, seed=args.seed)
     faults = Faults(args.rate_429, args.retry_after, args.rate_500, args.rate_drop, args.rate_malformed, args.rate_hang)
     world = World(args.seed, args.noise)
-    options = {"seed": args.seed, "port": args.port, "api_key": args.api_key}
-    asyncio.run(serve(LoopbackServer(world, latency=args.latency, faults=faults, **options)))
+    server = LoopbackServer(
+        world, latency=args.latency, faults=faults, seed=args.seed, api_key=args.api_key, port=args.port
+    )
+    asyncio.run(serve(server))
 
 
 if __name__ == "__main__":

@@ -33,11 +33,16 @@ _ROUND = tuple(k for k in KNACKS for _ in range(2 if not k.needs_rule or KNACKS.
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The rules and overrides that a system prompt holds."""
+    """What a system prompt says: whom it speaks to, and the rules and overrides it holds."""
 
+    editor: editors.Editor | None
     rules: frozenset[str]
     overrides: frozenset[str]
     digest: str
+
+    @property
+    def role(self) -> str:
+        return self.editor.name if self.editor else "target"
 
     def masters(self, knack: Knack) -> bool:
         return knack.name not in self.overrides and (not knack.needs_rule or knack.name in self.rules)
@@ -56,13 +61,13 @@ class World:
         return self.reply(system, "\n".join(m.content for m in request.messages if m.role == "user"))
 
     def reply(self, system: str, user: str) -> str:
-        editor = editors.editor(system)
-        if editor is not None:
-            return json.dumps(editor.answer(user, self.seed), ensure_ascii=False)
-        return self._target(self.read(system), user)
+        reading = self.read(system)
+        if reading.editor is not None:
+            return json.dumps(reading.editor.answer(user, self.seed), ensure_ascii=False)
+        return self._target(reading, user)
 
     def read(self, system: str) -> Reading:
-        """What the target takes from its system prompt; remembered, because thousands of calls share one prompt."""
+        """A system prompt, read; remembered, because thousands of calls share one."""
         reading = self._readings.get(system)
         if reading is None:
             if len(self._readings) > 1000:
@@ -83,7 +88,7 @@ def read_skill(system: str) -> Reading:
     marks = {(kind, name) for kind, name in _MARK.findall(system) if name in BY_NAME}
     rules = frozenset(name for kind, name in marks if kind == "Rule")
     overrides = frozenset(name for kind, name in marks if kind == "Override")
-    return Reading(rules, overrides, hashlib.sha256(system.encode()).hexdigest()[:16])
+    return Reading(editors.editor(system), rules, overrides, hashlib.sha256(system.encode()).hexdigest()[:16])
 
 
 def target_reply(user: str, entity: str, knack: Knack, *, right: bool) -> str:

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from skillopt.agents.base import Task
+from skillopt.envs.base import DataSource, grader_problems
 from skillopt.envs.searchqa.adapter import CONTEXT_LIMIT, SearchQA, SearchQAOptions, shortened
 from skillopt.envs.searchqa.scoring import Match, extracted, matched, normalised
-from skillopt.errors import ConfigError
+from skillopt.errors import ConfigError, DataError
 from skillopt.types import Attempt, Turn, Usage
 
+REAL = Path("/work/shared/data/searchqa/items.json")
 ROW = {"id": "a/b", "question": "Who?", "context": "[DOC] [TLE] T [PAR] text", "answers": ["Ada Lovelace"]}
 
 
@@ -159,3 +164,30 @@ def test_options_are_checked_together() -> None:
 def test_prompts_live_beside_the_module() -> None:
     folder = bench().prompts_dir
     assert folder is not None and (folder / "target.md").is_file()
+
+
+def write_split(root: Path, **splits: list[dict[str, object]]) -> DataSource:
+    for name, rows in splits.items():
+        (root / name).mkdir()
+        (root / name / "items.json").write_text(json.dumps(rows), encoding="utf-8")
+    return DataSource(split_mode="split_dir", split_dir=str(root))
+
+
+def test_items_come_from_a_split_directory(tmp_path: Path) -> None:
+    rows = {name: [{**ROW, "id": name, "question": name}] for name in ("train", "val", "test")}
+    splits = bench().load(write_split(tmp_path, **rows))
+    assert [item.split for item in (*splits.train, *splits.val, *splits.test)] == ["train", "val", "test"]
+
+
+def test_all_bad_rows_are_reported_together(tmp_path: Path) -> None:
+    good = {**ROW, "id": "g"}
+    bad = [{**ROW, "answers": [7], "id": "x"}, {"id": "y", "question": "q", "answers": ["a"]}]
+    with pytest.raises(DataError) as caught:
+        bench().load(write_split(tmp_path, train=bad, val=[good], test=[{**good, "id": "t", "question": "z"}]))
+    assert "answers must be" in str(caught.value) and "'context' is missing" in str(caught.value)
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="the real samples are not on this machine")
+def test_the_grader_holds_on_real_items() -> None:
+    items = [bench().item(row, "val") for row in json.loads(REAL.read_text(encoding="utf-8"))]
+    assert items and grader_problems(bench(), items) == ()

@@ -1,0 +1,118 @@
+"""`train` and `eval`: read the configuration, run, show the end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from skillopt.cli.flags import FlagCommand, configured, running
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from skillopt.app import Outcome
+    from skillopt.config.load import Loaded
+    from skillopt.progress import Watcher
+    from skillopt.types import JSON
+
+SPLITS = ("train", "valid_seen", "valid_unseen", "all", "val", "selection", "test")
+
+
+@click.command(cls=FlagCommand)
+@running
+@configured
+def train(config: Path, cfg_options: tuple[str, ...], fresh: bool, plain: bool, verbose: int, **flags: JSON) -> None:
+    """Train a skill. The same command again continues a run that was stopped."""
+    import asyncio
+
+    from skillopt import app
+
+    console, watcher = _display(plain, verbose)
+    loaded = loaded_from(config, cfg_options, flags)
+    outcome = asyncio.run(app.run_training(loaded, environ=os.environ, fresh=fresh, watcher=watcher))
+    _print_summary(console, outcome)
+
+
+def _split_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    from difflib import get_close_matches
+
+    if value in SPLITS:
+        return value
+    near = get_close_matches(value, SPLITS, n=1, cutoff=0.5)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    raise click.BadParameter(f"there is no split {value!r}.{guess} Splits: {', '.join(SPLITS)}.", ctx, param)
+
+
+@click.command("eval", cls=FlagCommand)
+@running
+@click.option(
+    "--split",
+    default="all",
+    show_default=True,
+    callback=_split_name,
+    metavar="NAME",
+    help="train, valid_seen (val, selection), valid_unseen (test) or all.",
+)
+@click.option("--skill", required=True, type=click.Path(path_type=Path), help="Skill document to score.")
+@configured
+def evaluate(
+    config: Path,
+    cfg_options: tuple[str, ...],
+    skill: Path,
+    split: str,
+    fresh: bool,
+    plain: bool,
+    verbose: int,
+    **flags: JSON,
+) -> None:
+    """Score a skill without training; the result is also in eval_summary.json."""
+    import asyncio
+
+    from skillopt import app
+
+    console, watcher = _display(plain, verbose)
+    loaded = loaded_from(config, cfg_options, flags)
+    work = app.run_evaluation(loaded, environ=os.environ, skill=skill, split=split, fresh=fresh, watcher=watcher)
+    _print_summary(console, asyncio.run(work))
+
+
+def loaded_from(path: Path, cfg_options: Iterable[str], flags: dict[str, JSON]) -> Loaded:
+    """The checked configuration; what the reader should know about it goes to stderr."""
+    from skillopt import app
+    from skillopt.config.legacy import overrides_from
+    from skillopt.config.load import parse_cfg_options
+
+    loaded = app.load(path, (*parse_cfg_options(cfg_options), *overrides_from(flags)))
+    for warning in loaded.warnings:
+        click.echo(f"skillopt: note: {warning}", err=True)
+    return loaded
+
+
+def _display(plain: bool, verbose: int) -> tuple[Console, Watcher]:
+    """The console, and a log that does not draw over it."""
+    import logging
+
+    from rich.console import Console
+    from rich.logging import RichHandler
+
+    from skillopt.progress import LiveDisplay, pick_watcher
+
+    console = Console()
+    watcher = pick_watcher(console, plain)
+    live = isinstance(watcher, LiveDisplay)
+    handler = RichHandler(console=console, show_path=False) if live else logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s" if live else "%(levelname)s %(name)s: %(message)s"))
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(handlers=[handler], force=True)
+    logging.getLogger("skillopt").setLevel(level)
+    return console, watcher
+
+
+def _print_summary(console: Console, outcome: Outcome) -> None:
+    from skillopt.progress import renderables
+
+    console.print(*renderables(outcome.view, outcome.run_dir), sep="\n")

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from skillopt.errors import ModelError
+from skillopt.gradient.reflect import Reflect, ReflectSettings
+from skillopt.optimizer.schedules import linear
+from skillopt.types import Failure, Rollout
+
+
+async def stream(rollouts):
+    for rollout in rollouts:
+        yield rollout
+
+
+def edit(**more):
+    return {"op": "append", "target": None, "content": "- Check the unit.", **more}
+
+
+def analysis(edits=(), **more):
+    return {"batch_size": "many", "patch": {"reasoning": "r", "edits": list(edits)}, **more}
+
+
+def missing(item):
+    return Rollout(item, "d", "s", "b", "qa", None, Failure("timeout", "no answer"))
+
+
+async def test_minibatches_follow_item_order_and_missing_items_are_skipped(script, context, rollout):
+    script.reply = lambda title, user: analysis()
+    rows = [rollout("a"), missing("m"), rollout("b", 1.0), rollout("c"), rollout("d"), rollout("e", 1.0)]
+    found = await Reflect(script.desk, ReflectSettings(minibatch_size=2))(context, stream(rows))
+    assert [(r.source, r.items) for r in found] == [
+        ("failure", ("a", "c")),
+        ("failure", ("d",)),
+        ("success", ("b", "e")),
+    ]
+    assert set(script.records) == {
+        "e01s02/reflect/started",
+        "e01s02/reflect/fail/0",
+        "e01s02/reflect/fail/1",
+        "e01s02/reflect/succ/0",
+    }
+    assert script.records["e01s02/reflect/fail/1"].index == 1
+
+
+async def test_order_does_not_depend_on_which_analyst_is_first(script, context, rollout):
+    async def slow_first(user):
+        await asyncio.sleep(0.05 if "id: a" in user else 0)
+        return analysis()
+
+    script.reply = lambda title, user: slow_first(user)
+    found = await Reflect(script.desk, ReflectSettings(minibatch_size=1))(context, stream([rollout("a"), rollout("b")]))
+    assert [r.items for r in found] == [("a",), ("b",)]
+
+
+async def test_an_analyst_starts_while_rollouts_are_still_running(script, context, rollout):
+    asked = asyncio.Event()
+
+    def reply(title, user):
+        asked.set()
+        return analysis()
+
+    async def waiting():
+        yield rollout("a")
+        await asyncio.wait_for(asked.wait(), 1)
+        yield rollout("b")
+
+    script.reply = reply
+    assert len(await Reflect(script.desk, ReflectSettings(minibatch_size=1))(context, waiting())) == 2
+
+
+async def test_failure_only_asks_no_success_analyst(script, context, rollout):
+    script.reply = lambda title, user: analysis()
+    found = await Reflect(script.desk, ReflectSettings(failure_only=True))(context, stream([rollout("a", 1.0)]))
+    assert found == () and script.records == {}
+
+
+async def test_the_scheduled_budget_is_said_and_enforced(script, context, rollout):
+    script.reply = lambda title, user: analysis([edit(content=str(n)) for n in range(9)])
+    settings = ReflectSettings(schedule=linear(10, 2, 4))
+    (found,) = await Reflect(script.desk, settings)(context, stream([rollout("a")]))
+    assert "at most 6 edits" in script.calls[0][1]
+    assert [e.content for e in found.patch.edits] == list("012345")
+
+
+async def test_no_schedule_means_no_limit(script, context, rollout):
+    script.reply = lambda title, user: analysis([edit(content=str(n)) for n in range(9)])
+    (found,) = await Reflect(script.desk)(context, stream([rollout("a")]))
+    assert len(found.patch.edits) == 9 and "at most" not in script.calls[0][1]
+
+
+async def test_support_and_patterns_come_from_the_true_group(script, context, rollout):
+    summary = [
+        {"failure_type": "unit", "count": 70, "description": "no unit", "items": ["b", "ghost"]},
+        {"failure_type": "late", "count": None},
+    ]
+    edits = [edit(support=["b", "ghost", 5]), edit(support_count=99), {"op": "append"}, None]
+    script.reply = lambda title, user: analysis(edits, failure_summary=summary)
+    (found,) = await Reflect(script.desk)(context, stream([rollout("a"), rollout("b")]))
+    assert [(e.support, e.support_count, e.source_type) for e in found.patch.edits] == [
+        (("b",), 1, "failure"),
+        (("a", "b"), 2, "failure"),
+    ]
+    assert [(p.name, p.count, p.items) for p in found.patterns] == [("unit", 1, ("b",)), ("late", 2, ("a", "b"))]
+
+
+async def test_an_unusable_answer_is_recorded_as_lost_with_its_cost(script, context, rollout):
+    script.reply = lambda title, user: "not JSON"
+    (found,) = await Reflect(script.desk)(context, stream([rollout("a")]))
+    assert found.lost == "not JSON" and found.usage.calls == 2 and found.patch.edits == ()
+    assert script.records["e01s02/reflect/fail/0"].reflection == found
+
+
+async def test_recorded_reflections_cost_nothing(script, context, rollout):
+    script.reply = lambda title, user: analysis([edit()])
+    reflect = Reflect(script.desk)
+    first = await reflect(context, stream([rollout("a")]))
+    assert await reflect(context, stream([rollout("a")])) == first and len(script.calls) == 1
+
+
+async def test_the_prompt_shows_regions_as_read_only_and_hides_the_target_prompt(script, context, rollout):
+    script.reply = lambda title, user: analysis()
+    await Reflect(script.desk)(context, stream([rollout("a", fail_reason="wrong: unit")]))
+    user = script.calls[0][1]
+    skill = re.search(r"<current_skill>(.*)</current_skill>", user, re.S)[1]
+    assert "Read the question." in skill and "Stay calm." not in skill
+    assert "<slow_update_guidance>\nStay calm." in user
+    assert "SECRET SKILL TEXT" not in user and "fail_reason: wrong: unit" in user
+
+
+def others():
+    return [t for t in asyncio.all_tasks() if t is not asyncio.current_task()]
+
+
+async def test_a_failed_call_stops_reading_and_leaves_no_task(script, context, rollout):
+    def reply(title, user):
+        raise ModelError("auth", "the key is wrong")
+
+    async def endless():
+        yield rollout("a")
+        await asyncio.Event().wait()
+
+    script.reply = reply
+    with pytest.raises(ModelError):
+        run = Reflect(script.desk, ReflectSettings(minibatch_size=1))(context, endless())
+        await asyncio.wait_for(run, 1)
+    assert others() == []
+
+
+@pytest.mark.parametrize("how", ["stream", "cancel"])
+async def test_a_broken_stream_or_a_cancelled_step_cancels_the_analysts(script, context, rollout, how):
+    cancelled = []
+
+    async def hang():
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(True)
+            raise
+
+    async def broken():
+        yield rollout("a")
+        await asyncio.sleep(0.02)
+        if how == "stream":
+            raise RuntimeError("disk full")
+        await asyncio.Event().wait()
+
+    script.reply = lambda title, user: hang()
+    run = asyncio.ensure_future(Reflect(script.desk, ReflectSettings(minibatch_size=1))(context, broken()))
+    await asyncio.sleep(0.01)
+    if how == "cancel":
+        run.cancel()
+    with pytest.raises(RuntimeError if how == "stream" else asyncio.CancelledError):
+        await run
+    assert cancelled == [True] and others() == []
