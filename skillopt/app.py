@@ -206,6 +206,7 @@ def _runner(inputs: Inputs, journal: Journal) -> Runner:
         inputs.gateways["target"],
         reasoning_effort=config.model.reasoning_effort or None,
         temperature=config.model.temperature,
+        timeout=config.env.exec_timeout,
     )
     slots = asyncio.Semaphore(config.env.workers)
     return Runner(inputs.benchmark, agent, journal, slots, config.evaluation.max_missing)

@@ -18,11 +18,13 @@ class ChatAgent:
         *,
         reasoning_effort: str | None = None,
         temperature: float | None = None,
+        timeout: float | None = None,
         stage: str = "rollout",
     ) -> None:
         self._gateway = gateway
         self._effort = reasoning_effort or None
         self._temperature = temperature
+        self._timeout = timeout
         self._stage = stage
 
     async def run(self, task: Task) -> Attempt:
@@ -38,7 +40,7 @@ class ChatAgent:
                 messages,
                 stage=self._stage,
                 max_tokens=max_tokens,
-                timeout=timeout,
+                timeout=timeout if timeout is not None else self._timeout,
                 temperature=self._temperature,
                 reasoning_effort=self._effort,
             )

@@ -53,9 +53,9 @@ def show(run_dir: Path) -> None:
     """Show the summary of one run."""
     from rich.console import Console
 
-    from skillopt.progress import renderables
+    from skillopt.progress import summary
 
-    Console().print(*renderables(_view(run_dir), run_dir), sep="\n")
+    Console().print(summary(_view(run_dir), run_dir), soft_wrap=True)
 
 
 @runs.command()

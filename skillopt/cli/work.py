@@ -113,6 +113,6 @@ def _display(plain: bool, verbose: int) -> tuple[Console, Watcher]:
 
 
 def _print_summary(console: Console, outcome: Outcome) -> None:
-    from skillopt.progress import renderables
+    from skillopt.progress import summary
 
-    console.print(*renderables(outcome.view, outcome.run_dir), sep="\n")
+    console.print(summary(outcome.view, outcome.run_dir), soft_wrap=True)

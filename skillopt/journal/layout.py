@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import yaml
+from pydantic_core import to_json
 
 from skillopt.journal.places import StepView
 from skillopt.journal.records import (
@@ -151,7 +152,7 @@ def evaluation_files(view: RunView, *, skill: str, split: str) -> Iterator[File]
 
 
 def _results(home: str, rollouts: Iterable[Rollout]) -> Iterator[File]:
-    lines = [json.dumps(finite(result_row(r)), ensure_ascii=False, default=str) for r in rollouts]
+    lines = [to_json(result_row(r), inf_nan_mode="null", fallback=str).decode() for r in rollouts]
     if lines:
         yield File(f"{home}/results.jsonl" if home else "results.jsonl", "\n".join(lines) + "\n")
 

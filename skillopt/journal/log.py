@@ -17,7 +17,6 @@ from typing import TypeVar, cast
 from skillopt.errors import JournalError
 from skillopt.journal.events import AnyBody, Body, Event
 from skillopt.journal.files import sync_directory
-from skillopt.journal.flights import Flights
 from skillopt.journal.lock import RunLock
 from skillopt.journal.scan import LOG, Place, cut_torn_tail, index, read_events
 from skillopt.journal.tape import Append, Tape
@@ -42,7 +41,7 @@ class Journal:
         self._queue: list[Append] = []
         self._busy = False
         self._writing: dict[str, Append] = {}
-        self._flights: Flights[Body] = Flights()
+        self._running: dict[str, asyncio.Future[Body]] = {}
         self._listeners: list[Listener] = []
         self._dead: BaseException | None = None
 
@@ -96,12 +95,17 @@ class Journal:
     async def once(self, key: str, effect: Callable[[], Awaitable[BodyT]]) -> BodyT:
         """Return the recorded result for key, or run the effect, record it, and return it.
 
-        Callers of the same key share one running effect (see `Flights`). If it fails they all get the error, nothing is
-        recorded, and a later call tries again.
+        Callers of the same key share one running effect: it runs in the first caller's task, the others wait. If it
+        fails they all get the error, nothing is recorded, and a later call tries again. If the first caller is
+        cancelled, the next one runs the effect itself.
         """
+        while (running := self._running.get(key)) is not None:
+            await asyncio.wait({running})
+            if not running.cancelled():
+                return running.result()  # type: ignore[return-value]  # a key always names one kind of result
         if key in self._places:
-            return self.recorded(key)  # type: ignore[return-value]  # a key always names one kind of result
-        return await self._flights.share(key, lambda: self._record(key, effect))  # type: ignore[return-value]
+            return self.recorded(key)  # type: ignore[return-value]
+        return await self._run(key, effect)
 
     async def append(self, key: str, body: BodyT) -> BodyT:
         """Record an event; when this returns, it is durable. The body comes back as a reader will see it."""
@@ -132,13 +136,27 @@ class Journal:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _record(self, key: str, effect: Callable[[], Awaitable[Body]]) -> Body:
+    async def _run(self, key: str, effect: Callable[[], Awaitable[BodyT]]) -> BodyT:
         self._check_alive()
-        if (writing := self._writing.get(key)) is not None:
-            return (await asyncio.shield(writing.joined())).body
-        if (body := self.recorded(key)) is not None:
-            return body
-        return await self.append(key, await effect())
+        running = self._running[key] = asyncio.get_running_loop().create_future()
+        try:
+            if (writing := self._writing.get(key)) is not None:
+                body = (await asyncio.shield(writing.joined())).body
+            else:
+                body = await self.append(key, await effect())
+        except asyncio.CancelledError:
+            running.cancel()
+            raise
+        except BaseException as error:
+            running.set_exception(error)
+            # Retrieved here, because often nobody else waits for it.
+            running.exception()
+            raise
+        else:
+            running.set_result(body)
+            return body  # type: ignore[return-value]
+        finally:
+            del self._running[key]
 
     def _check_alive(self) -> None:
         if self._dead is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from types import MappingProxyType
 
-from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from skillopt.journal.view import RunView
@@ -23,22 +20,19 @@ _COLOURS = MappingProxyType({"+": "green", "-": "red", "@": "cyan"})
 Row = tuple[str, str]
 
 
-def renderables(view: RunView, run_dir: Path) -> tuple[RenderableType, ...]:
-    """The summary for a console; colours appear where the console has them."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, value in _rows(view, run_dir):
-        grid.add_row(label, Text(value))
-    diff = _diff(view) if view.kind == "train" else ()
-    return (grid, Text(), *diff) if diff else (grid,)
+def summary(view: RunView, run_dir: Path) -> Text:
+    """The summary as one coloured text; print it with `soft_wrap`, so that paths stay whole."""
+    rows = tuple(_rows(view, run_dir))
+    width = max(len(label) for label, _ in rows)
+    lines = [Text.assemble((f"{label:{width}}  ", "dim"), value) for label, value in rows]
+    if view.kind == "train":
+        lines += [Text(), *_diff(view)]
+    return Text("\n").join(lines)
 
 
-def summary_text(view: RunView, run_dir: Path, width: int = 100) -> str:
-    """The same as plain text."""
-    page = io.StringIO()
-    Console(file=page, width=width, color_system=None).print(*renderables(view, run_dir), sep="\n")
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
+def summary_text(view: RunView, run_dir: Path) -> str:
+    """The same without colours."""
+    return summary(view, run_dir).plain + "\n"
 
 
 def _rows(view: RunView, run_dir: Path) -> Iterable[Row]:

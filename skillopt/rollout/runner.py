@@ -69,8 +69,7 @@ class Runner:
         """One recorded rollout; a provider failure comes back unrecorded, for the stage to judge."""
 
         async def effect() -> RolloutDone:
-            async with self.slots:
-                rollout = await self._judged(wanted)
+            rollout = await self._judged(wanted)
             return RolloutDone(at=wanted.place.at, stage=wanted.place.stage, rollout=rollout)
 
         try:
@@ -128,46 +127,58 @@ class Stage:
 
     runner: Runner
     wanted: list[_Wanted]
-    _tasks: list[asyncio.Task[Rollout]] = field(default_factory=list[asyncio.Task[Rollout]])
+    _results: list[asyncio.Future[Rollout]] = field(default_factory=list[asyncio.Future[Rollout]])
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _failures: Counter[str] = field(default_factory=Counter[str])
     _finished: int = 0
-    _halt: Exception | None = None
 
     async def __aiter__(self) -> AsyncIterator[Rollout]:
-        self._tasks = [asyncio.ensure_future(self._watched(w)) for w in self.wanted]
+        loop = asyncio.get_running_loop()
+        self._results = [loop.create_future() for _ in self.wanted]
+        feeder = loop.create_task(self._feed())
         try:
-            for wanted, task in zip(self.wanted, self._tasks, strict=True):
-                rollout = await self._result(task)
+            for wanted, result in zip(self.wanted, self._results, strict=True):
+                rollout = await result
                 if rollout.failure is not None:
                     await self._settle(wanted, rollout)
                 yield rollout
         finally:
+            feeder.cancel()
             for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.gather(feeder, *self._tasks, return_exceptions=True)
 
-    async def _watched(self, wanted: _Wanted) -> Rollout:
-        """One attempt; an error, or the failure that makes the stage systemic, halts all the others."""
+    async def _feed(self) -> None:
+        """Start an attempt whenever a slot is free: ten thousand items never mean ten thousand tasks."""
+        for wanted, result in zip(self.wanted, self._results, strict=True):
+            await self.runner.slots.acquire()
+            task = asyncio.get_running_loop().create_task(self._watched(wanted, result))
+            self._tasks.add(task)
+            task.add_done_callback(self._left)
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self.runner.slots.release()
+
+    async def _watched(self, wanted: _Wanted, result: asyncio.Future[Rollout]) -> None:
+        """One attempt; an error, or the failure that makes the stage systemic, ends the stage for all of them."""
         try:
             rollout = await self.runner.attempt(wanted)
             self._finished += 1
             if rollout.failure is not None:
                 self._check_systemic(rollout.failure)
-        except Exception as error:
-            if self._halt is None:
-                self._halt = error
-                for task in self._tasks:
-                    task.cancel()
-            raise
-        return rollout
+        except Exception as error:  # noqa: BLE001 - it is raised to whoever reads the stage
+            self._fail(error)
+        else:
+            if not result.done():
+                result.set_result(rollout)
 
-    async def _result(self, task: asyncio.Task[Rollout]) -> Rollout:
-        try:
-            return await task
-        except (asyncio.CancelledError, Exception):
-            if self._halt is not None:
-                raise self._halt from None
-            raise
+    def _fail(self, error: Exception) -> None:
+        for result in self._results:
+            if not result.done():
+                result.set_exception(error)
+                # Only the first one is waited for; the others count as seen.
+                result.exception()
 
     def _check_systemic(self, last: Failure) -> None:
         self._failures[last.kind] += 1
@@ -183,7 +194,7 @@ class Stage:
 
     async def _settle(self, wanted: _Wanted, rollout: Rollout) -> None:
         """A missing result is recorded only once the whole stage is known to be sound."""
-        rows = [await self._result(task) for task in self._tasks]
+        rows = [await result for result in self._results]
         messages = [r.failure.message for r in rows if r.failure is not None]
         if len(messages) > self.runner.max_missing * len(rows):
             kinds = ", ".join(f"{n} x {kind}" for kind, n in self._failures.most_common())

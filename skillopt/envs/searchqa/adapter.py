@@ -55,6 +55,8 @@ class SearchQA(Benchmark):
     async def attempt(self, item: Item, skill: str, agent: Agent) -> Attempt:
         first = self.task(item, skill)
         attempts = [await agent.run(first)]
+        if self._options.max_turns == 1:
+            return attempts[0]
         while len(attempts) < self._options.max_turns and not (len(attempts) > 1 and tagged(attempts[-1].answer)):
             again = f"{first.user}\n\n{_recheck(attempts[-1].answer)}"
             attempts.append(await agent.run(Task(first.system, again, max_tokens=first.max_tokens)))

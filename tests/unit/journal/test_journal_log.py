@@ -180,17 +180,30 @@ class Slow:
         return said("slow")
 
 
-async def test_a_cancelled_waiter_leaves_the_effect_to_the_others(tmp_path: Path) -> None:
+async def test_a_cancelled_waiter_leaves_the_effect_alone(tmp_path: Path) -> None:
+    slow = Slow()
+    async with Journal.open(tmp_path) as journal:
+        first, second = (asyncio.ensure_future(journal.once("k", slow)) for _ in range(2))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        await asyncio.sleep(0.01)
+        assert second.cancelled() and not slow.cancelled
+        slow.go.set()
+        assert await first == said("slow")
+    assert slow.runs == 1
+
+
+async def test_when_the_first_caller_is_cancelled_the_next_one_takes_over(tmp_path: Path) -> None:
     slow = Slow()
     async with Journal.open(tmp_path) as journal:
         first, second = (asyncio.ensure_future(journal.once("k", slow)) for _ in range(2))
         await asyncio.sleep(0.01)
         first.cancel()
         await asyncio.sleep(0.01)
-        assert first.cancelled() and not slow.cancelled
+        assert first.cancelled() and not second.done()
         slow.go.set()
         assert await second == said("slow")
-    assert slow.runs == 1
+    assert slow.runs == 2
 
 
 async def test_the_last_waiter_takes_the_effect_along(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from skillopt.journal.events import (
 )
 from skillopt.journal.view import RunView
 from skillopt.model.meter import Stats
-from skillopt.progress import LiveDisplay, PlainLines, pick_watcher, renderables, summary_text
+from skillopt.progress import LiveDisplay, PlainLines, pick_watcher, summary, summary_text
 from skillopt.progress.words import apart, duration, tokens
 from skillopt.types import Decision, Edit, Failure, Patch, Reflection, Rollout, Score, Tally, Usage
 
@@ -166,7 +166,7 @@ def test_colours_only_where_the_console_has_them() -> None:
     for system, coloured in ((None, False), ("standard", True)):
         page = io.StringIO()
         console = Console(file=page, force_terminal=True, color_system=system, width=100, no_color=not coloured)  # type: ignore[arg-type]
-        console.print(*renderables(view, Path("x")), sep="\n")
+        console.print(summary(view, Path("x")), soft_wrap=True)
         assert ("\x1b[32m+- Be brief." in page.getvalue()) is coloured
 
 
