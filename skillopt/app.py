@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -28,7 +29,7 @@ from skillopt.engine.run import EpochPass, Run
 from skillopt.engine.session import Session, Watch, Watcher, session
 from skillopt.engine.train import train as training_loop
 from skillopt.envs.base import Benchmark, DataSource, Options
-from skillopt.errors import ConfigError
+from skillopt.errors import ConfigError, ModelError, StageStopped
 from skillopt.evaluation.gates import Strict
 from skillopt.evaluation.objective import LEADING_WORDS, Objective
 from skillopt.gradient.desk import Ask, Desk
@@ -43,14 +44,15 @@ from skillopt.model.gateway import Gateway, build_gateway
 from skillopt.model.providers.openai import OpenAIProvider
 from skillopt.model.retry import RetryPolicy
 from skillopt.model.structured import Answer, ask
-from skillopt.optimizer.recipe import patch_recipe
+from skillopt.optimizer.build import UPDATE_MODES, build_optimizer
+from skillopt.optimizer.recipe import Optimizer, Settings
 from skillopt.optimizer.schedules import Schedule, named_schedule
 from skillopt.prompts import Prompt, Prompts
 from skillopt.registry import BENCHMARKS
 from skillopt.registry import load as load_plugin
 from skillopt.rollout.runner import Runner
 from skillopt.skill.document import Skill
-from skillopt.types import JSON, Item
+from skillopt.types import JSON, Item, Source
 
 log = logging.getLogger(__name__)
 
@@ -176,15 +178,7 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
     """Put the parts together. Every variant the loop knows is chosen here, by a value."""
     config = inputs.config
     objective = _objective(config)
-    schedule = _schedule(inputs)
     desk = Desk(once=journal.once, ask=_asker(inputs), prompts=inputs.prompts)
-    settings = ReflectSettings(
-        minibatch_size=config.gradient.minibatch_size,
-        failure_only=config.gradient.failure_only,
-        schedule=schedule,
-        tokens=config.gradient.trajectory_tokens,
-    )
-    passes: tuple[EpochPass, ...] = (slow_update,) if config.optimizer.use_slow_update else ()
     return Run(
         config=config,
         journal=journal,
@@ -192,12 +186,56 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
         seed_skill=inputs.skill,
         rollouts=_runner(inputs, journal),
         desk=desk,
-        reflect=Reflect(desk, settings),
-        optimizer=patch_recipe(desk, merge_batch_size=config.gradient.merge_batch_size, schedule=schedule),
+        reflect=Reflect(desk, _reflect_settings(inputs)),
+        optimizer=_optimizer(inputs, desk),
         gate=Strict(objective, enabled=config.evaluation.use_gate),
         objective=objective,
-        epoch_passes=(*passes, meta_skill) if config.optimizer.use_meta_skill else passes,
+        epoch_passes=_epoch_passes(config, objective),
     )
+
+
+def _reflect_settings(inputs: Inputs) -> ReflectSettings:
+    gradient, optimizer = inputs.config.gradient, inputs.config.optimizer
+    heard: dict[str, tuple[Source, ...]] = {"both": ("failure", "success"), "failure_only": ("failure",)}
+    return ReflectSettings(
+        minibatch_size=gradient.minibatch_size,
+        failure_only=gradient.failure_only,
+        schedule=None if optimizer.lr_control_mode == "none" else _schedule(inputs),
+        tokens=gradient.trajectory_tokens,
+        mode=UPDATE_MODES[optimizer.skill_update_mode].mode,
+        notes_from=heard[optimizer.skill_aware_appendix_source] if optimizer.use_skill_aware_reflection else (),
+        reference=_references(inputs) if gradient.use_reference else None,
+    )
+
+
+def _references(inputs: Inputs) -> Callable[[str], str]:
+    """Hidden references by item id. They are asked for when shown and never enter the journal."""
+    items = {item.id: item for item in inputs.splits.train}
+    return lambda item: inputs.benchmark.reference(items[item])
+
+
+def _optimizer(inputs: Inputs, desk: Desk) -> Optimizer:
+    config = inputs.config
+    return build_optimizer(
+        desk,
+        update_mode=config.optimizer.skill_update_mode,
+        lr_control=config.optimizer.lr_control_mode,
+        schedule=_schedule(inputs),
+        settings=Settings(
+            merge_batch_size=config.gradient.merge_batch_size,
+            rewrite_tokens=config.model.rewrite_max_completion_tokens,
+            notes_threshold=config.optimizer.skill_aware_consolidate_threshold,
+        ),
+    )
+
+
+def _epoch_passes(config: Config, objective: Objective) -> tuple[EpochPass, ...]:
+    """A gated slow update has the strict gate even where the steps' own gate is off."""
+    optimizer = config.optimizer
+    gate = Strict(objective) if optimizer.slow_update_gate_with_selection else None
+    slow: EpochPass = partial(slow_update, gate=gate)
+    wanted = ((slow, optimizer.use_slow_update), (meta_skill, optimizer.use_meta_skill))
+    return tuple(epoch_pass for epoch_pass, used in wanted if used)
 
 
 def _runner(inputs: Inputs, journal: Journal) -> Runner:
@@ -214,12 +252,20 @@ def _runner(inputs: Inputs, journal: Journal) -> Runner:
 
 def _asker(inputs: Inputs) -> Ask:
     gateway = inputs.gateways["optimizer"]
-    effort = inputs.config.model.reasoning_effort or None
+    model = inputs.config.model
+    efforts = {"rewrite": model.rewrite_reasoning_effort}
 
     async def asker(prompt: Prompt, schema: type[T], *, stage: str, max_tokens: int) -> Answer[T]:
-        return await ask(
-            gateway, prompt.system, prompt.user, schema, stage=stage, max_tokens=max_tokens, reasoning_effort=effort
-        )
+        effort = efforts.get(stage, model.reasoning_effort) or None
+        try:
+            return await ask(
+                gateway, prompt.system, prompt.user, schema, stage=stage, max_tokens=max_tokens, reasoning_effort=effort
+            )
+        except ModelError as error:
+            raise StageStopped(
+                f"the optimizer model gave no answer ({stage}, {error.kind}): {error}. Everything so far is kept; mend "
+                "the cause and run the same command again: it continues here."
+            ) from error
 
     return asker
 
@@ -247,10 +293,8 @@ def _objective(config: Config) -> Objective:
     )
 
 
-def _schedule(inputs: Inputs) -> Schedule | None:
+def _schedule(inputs: Inputs) -> Schedule:
     optimizer = inputs.config.optimizer
-    if optimizer.lr_control_mode == "none":
-        return None
     total = _plan(inputs)["total_steps"]
     return named_schedule(optimizer.lr_scheduler, optimizer.learning_rate, optimizer.min_learning_rate, total)
 
@@ -281,7 +325,12 @@ def _started(kind: Literal["train", "eval"], inputs: Inputs, extra: Mapping[str,
 
 
 def _seed_skill(config: Config) -> Skill:
-    return Skill.load(Path(config.env.skill_init)) if config.env.skill_init else Skill()
+    """A blank start, a skill file, a directory with SKILL.md, or the best skill of an earlier run."""
+    if not config.env.skill_init:
+        return Skill()
+    path = Path(config.env.skill_init)
+    best = path / "best_skill.md"
+    return Skill.load(best if best.is_file() and not (path / "SKILL.md").exists() else path)
 
 
 def _source(config: Config, run_dir: Path) -> DataSource:
@@ -340,15 +389,12 @@ def _overrides(values: Mapping[str, JSON] | None) -> tuple[Override, ...]:
 
 
 def _supported(config: Config) -> Config:
-    """Settings that are understood but not built yet are refused, never ignored."""
-    asked = {
-        "optimizer.skill_update_mode": (config.optimizer.skill_update_mode, "patch"),
-        "optimizer.use_skill_aware_reflection": (config.optimizer.use_skill_aware_reflection, False),
-        "optimizer.longitudinal_pair_policy": (config.optimizer.longitudinal_pair_policy == "changed", False),
-    }
-    problems = [f"{key}: {value!r} is not in this version" for key, (value, only) in asked.items() if value != only]
-    if config.optimizer.lr_control_mode == "autonomous":
-        problems.append("optimizer.lr_control_mode: 'autonomous' is not in this version")
-    if problems:
-        raise ConfigError(problems)
+    """Settings that cannot hold together are refused, never ignored."""
+    optimizer = config.optimizer
+    if optimizer.use_skill_aware_reflection and optimizer.skill_update_mode == "full_rewrite_minibatch":
+        raise ConfigError(
+            "optimizer.use_skill_aware_reflection: cannot be used with skill_update_mode full_rewrite_minibatch: there "
+            "an analyst answers with a whole document, so a lapse of the agent cannot be told from a fault of the "
+            "document. Use patch or rewrite_from_suggestions, or switch one of the two off."
+        )
     return config

@@ -140,7 +140,7 @@ class Stage:
             for wanted, result in zip(self.wanted, self._results, strict=True):
                 rollout = await result
                 if rollout.failure is not None:
-                    await self._settle(wanted, rollout)
+                    rollout = await self._settle(wanted, rollout)
                 yield rollout
         finally:
             feeder.cancel()
@@ -192,7 +192,7 @@ class Stage:
             "again: it continues here."
         )
 
-    async def _settle(self, wanted: _Wanted, rollout: Rollout) -> None:
+    async def _settle(self, wanted: _Wanted, rollout: Rollout) -> Rollout:
         """A missing result is recorded only once the whole stage is known to be sound."""
         rows = [await result for result in self._results]
         messages = [r.failure.message for r in rows if r.failure is not None]
@@ -203,9 +203,12 @@ class Stage:
                 f"evaluation.max_missing = {self.runner.max_missing} allows; the last said: {messages[-1]}. "
                 "Run the same command again to try them anew."
             )
-        if not self.runner.journal.has(wanted.key):
-            body = RolloutDone(at=wanted.place.at, stage=wanted.place.stage, rollout=rollout)
-            await self.runner.journal.append(wanted.key, body)
+
+        async def missing() -> RolloutDone:
+            return RolloutDone(at=wanted.place.at, stage=wanted.place.stage, rollout=rollout)
+
+        # Another stage that wanted the same attempt may have recorded it meanwhile, even with a score.
+        return (await self.runner.journal.once(wanted.key, missing)).rollout
 
 
 def _key(skill_digest: str, item: Item, draw: str) -> str:
