@@ -11,21 +11,22 @@ import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 
 from skillopt import __version__
+from skillopt.agents.base import Agent
 from skillopt.agents.chat import ChatAgent
+from skillopt.brought import NOTHING, Brought, gateways
 from skillopt.config.load import Loaded, Override, load_config
 from skillopt.config.schema import Config
 from skillopt.datasets.checks import Splits
 from skillopt.datasets.plan import steps_per_epoch
-from skillopt.engine.epoch import meta_skill, slow_update
 from skillopt.engine.evaluate import evaluate_items
-from skillopt.engine.run import EpochPass, Run
+from skillopt.engine.parts import epoch_passes, optimizer, reflect_settings
+from skillopt.engine.run import Run
 from skillopt.engine.session import Session, Watch, Watcher, session
 from skillopt.engine.train import train as training_loop
 from skillopt.envs.base import Benchmark, DataSource, Options
@@ -33,32 +34,26 @@ from skillopt.errors import ConfigError, ModelError, StageStopped
 from skillopt.evaluation.gates import Strict
 from skillopt.evaluation.objective import LEADING_WORDS, Objective
 from skillopt.gradient.desk import Ask, Desk
-from skillopt.gradient.reflect import Reflect, ReflectSettings
+from skillopt.gradient.reflect import Reflect
 from skillopt.journal.artifacts import write_evaluation
 from skillopt.journal.events import RunStarted
 from skillopt.journal.log import CommitHook, Journal
 from skillopt.journal.runs import default_directory, new_directory, set_aside
 from skillopt.journal.view import RunView
-from skillopt.model.endpoint import Role, resolve
-from skillopt.model.gateway import Gateway, build_gateway
-from skillopt.model.providers.openai import OpenAIProvider
-from skillopt.model.retry import RetryPolicy
+from skillopt.model.assemble import Gateways
+from skillopt.model.current import bind
 from skillopt.model.structured import Answer, ask
-from skillopt.optimizer.build import UPDATE_MODES, build_optimizer
-from skillopt.optimizer.recipe import Optimizer, Settings
 from skillopt.optimizer.schedules import Schedule, named_schedule
 from skillopt.prompts import Prompt, Prompts
 from skillopt.registry import BENCHMARKS
 from skillopt.registry import load as load_plugin
 from skillopt.rollout.runner import Runner
 from skillopt.skill.document import Skill
-from skillopt.types import JSON, Item, Source
+from skillopt.types import JSON, Item, Usage
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=BaseModel)
-
-ROLES: tuple[Role, ...] = ("optimizer", "target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +74,12 @@ class Inputs:
     splits: Splits
     skill: Skill
     prompts: Prompts
-    gateways: Mapping[Role, Gateway]
+    models: Gateways
     run_dir: Path
+    agent: Agent | None = None
 
 
-def load(path: Path, overrides: Sequence[Override] = ()) -> Loaded:
+def load(path: Path | None, overrides: Sequence[Override] = ()) -> Loaded:
     """Read a configuration; the benchmark's own keys are checked against its own model."""
     return load_config(path, overrides, benchmark_options=_options_of)
 
@@ -108,11 +104,12 @@ async def run_training(
     fresh: bool = False,
     watcher: Watcher | None = None,
     on_commit: CommitHook | None = None,
+    brought: Brought = NOTHING,
 ) -> Outcome:
     """Train, or continue the run that is already in the output directory."""
     config = _supported(loaded.config)
     run_dir = _directory(config, fresh=fresh)
-    inputs = _inputs(config, environ, run_dir, _seed_skill(config))
+    inputs = _inputs(config, environ, run_dir, brought.skill or _seed_skill(config), brought)
     started = _started("train", inputs, {})
     async with _session(inputs, started, watcher, on_commit) as open_run:
         if open_run.view.finished is None:
@@ -128,14 +125,15 @@ async def run_evaluation(
     split: str = "all",
     fresh: bool = False,
     watcher: Watcher | None = None,
+    brought: Brought = NOTHING,
 ) -> Outcome:
     """Score one document on one split, or on all; `eval_summary.json` holds the result."""
     config = loaded.config
-    document = Skill.load(skill)
+    document = brought.skill or Skill.load(skill)
     run_dir = Path(config.env.out_root) if config.env.out_root else _evaluation_directory(config)
     if fresh:
         set_aside(run_dir)
-    inputs = _inputs(config, environ, run_dir, document)
+    inputs = _inputs(config, environ, run_dir, document, brought)
     items = _items(inputs, split)
     started = _started("eval", inputs, {"eval": {"split": split}})
     async with _session(inputs, started, watcher, None) as open_run:
@@ -150,34 +148,45 @@ async def _session(
     inputs: Inputs, started: RunStarted, watcher: Watcher | None, on_commit: CommitHook | None
 ) -> AsyncGenerator[Session, None]:
     """A session whose connections are closed at its end."""
-    gateways = inputs.gateways
-    watch = Watch(watcher, gateways["target"].stats, gateways["optimizer"].stats)
+    models, settings = inputs.models, inputs.config.model
+    watch = Watch(watcher, models.target.stats, models.optimizer.stats)
+    loop = asyncio.get_running_loop()
+    effort, temperature = settings.reasoning_effort or None, settings.temperature
     try:
         async with session(inputs.run_dir, started, watch, on_commit) as open_run:
-            yield open_run
+            models.budget.continue_from(sum(open_run.view.usage.values(), Usage()))
+            with bind(
+                models.target,
+                models.optimizer,
+                loop,
+                reasoning_effort=effort,
+                temperature=temperature,
+                deployment=models.deployment,
+            ):
+                yield open_run
     finally:
-        for gateway in gateways.values():
-            await gateway.close()
+        await models.close()
 
 
-def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Skill) -> Inputs:
+def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Skill, brought: Brought) -> Inputs:
     """Check everything; nothing is called and only ratio mode writes (its split, into the run directory)."""
-    gateways: dict[Role, Gateway] = {role: _gateway(config, role, environ) for role in ROLES}
-    benchmark = _benchmark_class(config.env.name).configured(config.env.options)
-    splits = benchmark.load(_source(config, run_dir))
+    models = gateways(config, environ, brought)
+    benchmark = brought.benchmark or benchmark_of(config)
+    splits = benchmark.load(data_source(config, run_dir))
     expected = config.train.train_size
     if expected and not config.env.limit and expected != len(splits.train):
         raise ConfigError(
             f"train.train_size is {expected}, but the training split has {len(splits.train)} items. "
             "Set train.train_size to 0 to take what the data has."
         )
-    return Inputs(config, benchmark, splits, skill, Prompts(benchmark.prompts_dir), gateways, run_dir)
+    prompts = Prompts(benchmark.prompts_dir)
+    return Inputs(config, benchmark, splits, skill, prompts, models, run_dir, brought.target)
 
 
 def _run(inputs: Inputs, journal: Journal) -> Run:
     """Put the parts together. Every variant the loop knows is chosen here, by a value."""
     config = inputs.config
-    objective = _objective(config)
+    objective, schedule = _objective(config), _schedule(inputs)
     desk = Desk(once=journal.once, ask=_asker(inputs), prompts=inputs.prompts)
     return Run(
         config=config,
@@ -186,72 +195,34 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
         seed_skill=inputs.skill,
         rollouts=_runner(inputs, journal),
         desk=desk,
-        reflect=Reflect(desk, _reflect_settings(inputs)),
-        optimizer=_optimizer(inputs, desk),
+        reflect=Reflect(desk, reflect_settings(config, schedule, _references(inputs))),
+        optimizer=optimizer(config, desk, schedule),
         gate=Strict(objective, enabled=config.evaluation.use_gate),
         objective=objective,
-        epoch_passes=_epoch_passes(config, objective),
+        epoch_passes=epoch_passes(config, objective),
     )
 
 
-def _reflect_settings(inputs: Inputs) -> ReflectSettings:
-    gradient, optimizer = inputs.config.gradient, inputs.config.optimizer
-    heard: dict[str, tuple[Source, ...]] = {"both": ("failure", "success"), "failure_only": ("failure",)}
-    return ReflectSettings(
-        minibatch_size=gradient.minibatch_size,
-        failure_only=gradient.failure_only,
-        schedule=None if optimizer.lr_control_mode == "none" else _schedule(inputs),
-        tokens=gradient.trajectory_tokens,
-        mode=UPDATE_MODES[optimizer.skill_update_mode].mode,
-        notes_from=heard[optimizer.skill_aware_appendix_source] if optimizer.use_skill_aware_reflection else (),
-        reference=_references(inputs) if gradient.use_reference else None,
-    )
-
-
-def _references(inputs: Inputs) -> Callable[[str], str]:
-    """Hidden references by item id. They are asked for when shown and never enter the journal."""
+def _references(inputs: Inputs) -> Callable[[str], str] | None:
+    """Hidden references by item id, if analysts may see them. They never enter the journal."""
     items = {item.id: item for item in inputs.splits.train}
-    return lambda item: inputs.benchmark.reference(items[item])
-
-
-def _optimizer(inputs: Inputs, desk: Desk) -> Optimizer:
-    config = inputs.config
-    return build_optimizer(
-        desk,
-        update_mode=config.optimizer.skill_update_mode,
-        lr_control=config.optimizer.lr_control_mode,
-        schedule=_schedule(inputs),
-        settings=Settings(
-            merge_batch_size=config.gradient.merge_batch_size,
-            rewrite_tokens=config.model.rewrite_max_completion_tokens,
-            notes_threshold=config.optimizer.skill_aware_consolidate_threshold,
-        ),
-    )
-
-
-def _epoch_passes(config: Config, objective: Objective) -> tuple[EpochPass, ...]:
-    """A gated slow update has the strict gate even where the steps' own gate is off."""
-    optimizer = config.optimizer
-    gate = Strict(objective) if optimizer.slow_update_gate_with_selection else None
-    slow: EpochPass = partial(slow_update, gate=gate)
-    wanted = ((slow, optimizer.use_slow_update), (meta_skill, optimizer.use_meta_skill))
-    return tuple(epoch_pass for epoch_pass, used in wanted if used)
+    return (lambda item: inputs.benchmark.reference(items[item])) if inputs.config.gradient.use_reference else None
 
 
 def _runner(inputs: Inputs, journal: Journal) -> Runner:
     config = inputs.config
-    agent = ChatAgent(
-        inputs.gateways["target"],
+    agent = inputs.agent or ChatAgent(
+        inputs.models.target,
         reasoning_effort=config.model.reasoning_effort or None,
         temperature=config.model.temperature,
         timeout=config.env.exec_timeout,
     )
     slots = asyncio.Semaphore(config.env.workers)
-    return Runner(inputs.benchmark, agent, journal, slots, config.evaluation.max_missing)
+    return Runner(inputs.benchmark, agent, journal, slots, config.evaluation.max_missing, inputs.models.optimizer)
 
 
 def _asker(inputs: Inputs) -> Ask:
-    gateway = inputs.gateways["optimizer"]
+    gateway = inputs.models.optimizer
     model = inputs.config.model
     efforts = {"rewrite": model.rewrite_reasoning_effort}
 
@@ -270,19 +241,6 @@ def _asker(inputs: Inputs) -> Ask:
     return asker
 
 
-def _gateway(config: Config, role: Role, environ: Mapping[str, str]) -> Gateway:
-    model = config.model
-    endpoint = resolve(dict(model), role, environ)
-    for note in endpoint.notes:
-        log.info("%s: %s", role, note)
-    return build_gateway(
-        OpenAIProvider(endpoint),
-        policy=RetryPolicy(max_attempts=model.max_attempts, deadline=model.retry_deadline_seconds),
-        concurrency=config.env.workers if role == "target" else config.gradient.analyst_workers,
-        timeout=config.env.exec_timeout if role == "target" else model.timeout_seconds,
-    )
-
-
 def _objective(config: Config) -> Objective:
     evaluation = config.evaluation
     return Objective(
@@ -294,9 +252,9 @@ def _objective(config: Config) -> Objective:
 
 
 def _schedule(inputs: Inputs) -> Schedule:
-    optimizer = inputs.config.optimizer
+    settings = inputs.config.optimizer
     total = _plan(inputs)["total_steps"]
-    return named_schedule(optimizer.lr_scheduler, optimizer.learning_rate, optimizer.min_learning_rate, total)
+    return named_schedule(settings.lr_scheduler, settings.learning_rate, settings.min_learning_rate, total)
 
 
 def _plan(inputs: Inputs) -> dict[str, int]:
@@ -333,7 +291,13 @@ def _seed_skill(config: Config) -> Skill:
     return Skill.load(best if best.is_file() and not (path / "SKILL.md").exists() else path)
 
 
-def _source(config: Config, run_dir: Path) -> DataSource:
+def benchmark_of(config: Config) -> Benchmark:
+    """The benchmark that the configuration names."""
+    return _benchmark_class(config.env.name).configured(config.env.options)
+
+
+def data_source(config: Config, run_dir: Path) -> DataSource:
+    """Where the benchmark's rows come from; a cut by ratio is kept in the run."""
     env = config.env
     ratio = ":".join(map(str, env.split_ratio))
     generated = run_dir / "_generated_splits" / f"{env.name}_{ratio.replace(':', '-')}_seed{env.split_seed}"
@@ -390,8 +354,8 @@ def _overrides(values: Mapping[str, JSON] | None) -> tuple[Override, ...]:
 
 def _supported(config: Config) -> Config:
     """Settings that cannot hold together are refused, never ignored."""
-    optimizer = config.optimizer
-    if optimizer.use_skill_aware_reflection and optimizer.skill_update_mode == "full_rewrite_minibatch":
+    settings = config.optimizer
+    if settings.use_skill_aware_reflection and settings.skill_update_mode == "full_rewrite_minibatch":
         raise ConfigError(
             "optimizer.use_skill_aware_reflection: cannot be used with skill_update_mode full_rewrite_minibatch: there "
             "an analyst answers with a whole document, so a lapse of the agent cannot be told from a fault of the "

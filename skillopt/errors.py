@@ -78,6 +78,12 @@ class ModelError(SkillOptError):
         super().__init__(message)
 
 
+class BudgetExhausted(SkillOptError):
+    """The next call could break a cap of the `budget` section, so it was not sent. A higher cap continues the run."""
+
+    exit_code = 4
+
+
 class StageStopped(SkillOptError):
     """Most attempts of a stage failed for one reason, or too many have no result. Starting again continues."""
 

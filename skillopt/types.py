@@ -30,7 +30,10 @@ def canonical(value: JSON) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls cost. A call whose provider reported nothing is counted in `unreported`, not as zero tokens."""
+    """What calls cost. A call whose provider reported nothing is counted in `unreported`, not as zero tokens.
+
+    `cost_usd` covers the calls whose price is known; the others are counted in `unpriced`, not as free.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -39,6 +42,9 @@ class Usage:
     reasoning_tokens: int = 0
     unreported: int = 0
     retries: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -53,6 +59,10 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             self.unreported + other.unreported,
             self.retries + other.retries,
+            self.cache_write_tokens + other.cache_write_tokens,
+            # Rounded, so that a sum does not depend on the order in which results came.
+            round(self.cost_usd + other.cost_usd, 9),
+            self.unpriced + other.unpriced,
         )
 
 
@@ -207,6 +217,8 @@ class Rollout:
     usage: Usage = Usage()
     seconds: float = 0.0
     turns: int = 1
+    judging: Usage = Usage()
+    """What a model that graded the attempt used; `usage` is the target's alone."""
 
     def __post_init__(self) -> None:
         if (self.score is None) == (self.failure is None):

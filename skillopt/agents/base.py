@@ -6,17 +6,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from skillopt.model.types import Completion, Message
-from skillopt.types import Attempt
+from skillopt.types import JSON, Attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the target is asked: the system text already holds the skill where the benchmark wants it."""
+    """What the target is asked: the system text already holds the skill where the benchmark wants it.
+
+    `value` is the input itself, where a benchmark has one, for agents that are functions.
+    """
 
     system: str
     user: str
     max_tokens: int = 16384
     timeout: float | None = None
+    value: JSON = None
 
 
 class Agent(Protocol):

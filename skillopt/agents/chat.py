@@ -28,7 +28,9 @@ class ChatAgent:
         self._stage = stage
 
     async def run(self, task: Task) -> Attempt:
-        messages = (Message("system", task.system), Message("user", task.user))
+        # An empty system message is refused by some providers, and says nothing to the others.
+        system = (Message("system", task.system),) if task.system.strip() else ()
+        messages = (*system, Message("user", task.user))
         reply = await self.chat(messages, max_tokens=task.max_tokens, timeout=task.timeout)
         turns = (Turn("system", task.system), Turn("user", task.user), Turn("assistant", reply.text))
         noted = (*turns, CUT_OFF) if reply.finish == "length" else turns

@@ -23,6 +23,7 @@ _BOTH: Mapping[str, str] = MappingProxyType(
         "codex_exec": "codex_exec",
         "copilot_chat": "copilot_chat",
         "openai_compatible": "openai_compatible",
+        "litellm": "litellm",
     }
 )
 _TARGET_ONLY = frozenset({"claude_code_exec", "cursor_exec", "copilot_exec", "qwen_chat", "minimax_chat"})

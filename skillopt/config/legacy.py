@@ -57,9 +57,9 @@ _WHOLE = _words("""
     num_epochs train_size steps_per_epoch batch_size accumulation seed edit_budget min_edit_budget
     merge_batch_size minibatch_size analyst_workers sel_env_num test_env_num slow_update_samples
     skill_aware_consolidate_threshold split_seed max_steps max_turns max_api_workers workers limit
-    judge_max_completion_tokens judge_retries max_analyst_rounds
+    judge_max_completion_tokens judge_retries max_analyst_rounds max_calls budget_max_tokens
 """)
-_REAL = ("minimax_temperature",)
+_REAL = ("minimax_temperature", "max_cost_usd")
 _TRUTHS = _words("""
     minimax_enable_thinking codex_exec_full_auto codex_exec_network_access codex_exec_web_search
     copilot_exec_allow_all_tools codex_trace_to_optimizer eval_test use_gate failure_only use_slow_update

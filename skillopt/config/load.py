@@ -73,17 +73,17 @@ def parse_cfg_options(tokens: Iterable[str]) -> tuple[Override, ...]:
 
 
 def load_config(
-    path: Path | str, overrides: Sequence[Override] = (), *, benchmark_options: OptionsOf | None = None
+    path: Path | str | None, overrides: Sequence[Override] = (), *, benchmark_options: OptionsOf | None = None
 ) -> Loaded:
-    """Read `path` and its bases, apply the overrides, check everything."""
+    """Read `path` and its bases, apply the overrides, check everything. Without a file the defaults are the base."""
     files = Inheritance()
-    settings = files.read(Path(path), str(path))
+    settings = files.read(Path(path), str(path)) if path is not None else {}
     if files.problems and not settings:
         raise ConfigError(files.problems)
     spoken = _spoken(overrides)
     problems, warnings = [*files.problems, *spoken.problems], [*files.warnings, *spoken.warnings]
     resolved, notes = derived(merged(settings, spoken.settings))
-    options = _options(resolved, str(path), benchmark_options)
+    options = _options(resolved, str(path) if path is not None else "settings", benchmark_options)
     config, errors = _validated(resolved, options)
     problems += (*options.problems, *errors)
     if problems or config is None:

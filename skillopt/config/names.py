@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-SECTIONS = ("model", "train", "gradient", "optimizer", "evaluation", "env")
+SECTIONS = ("model", "train", "gradient", "optimizer", "evaluation", "env", "budget")
 
 RENAMED: Mapping[str, str] = MappingProxyType(
     {
@@ -19,6 +19,11 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "model.temperature": "model_temperature",
         "model.timeout_seconds": "model_timeout_seconds",
         "model.max_attempts": "model_max_attempts",
+        "model.api": "model_api",
+        "model.vendor": "model_vendor",
+        "model.cache": "model_cache",
+        "model.cache_file": "model_cache_file",
+        "budget.max_tokens": "budget_max_tokens",
         "optimizer.learning_rate": "edit_budget",
         "optimizer.min_learning_rate": "min_edit_budget",
         "optimizer.meta_learning_rate": "meta_edit_budget",

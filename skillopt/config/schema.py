@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import cast
+from typing import Annotated, cast
 
-from pydantic import BaseModel, Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from skillopt.config.annotations import atoms
 from skillopt.config.names import SECTIONS, flat_name
@@ -54,6 +54,9 @@ class Gradient(Section):
     merge_batch_size: int = Field(default=8, ge=2, description="Patches one merge call joins")
     analyst_workers: int = Field(default=16, ge=1, description="Analyst and merge calls at the same time")
     failure_only: bool = Field(default=False, description="Learn from failures only; skip the analysis of successes")
+    use_reference: bool = Field(
+        default=False, description="Show analysts the benchmark's hidden reference of each task"
+    )
     trajectory_tokens: int = Field(
         default=24000, ge=1, description="Tokens of trajectories shown to one analyst, at most"
     )
@@ -148,6 +151,42 @@ class Env(Section):
         return known | {"options": {**(given.get("options") or {}), **rest}}
 
 
+class Price(Section):
+    """Dollars for a million tokens."""
+
+    input: float = Field(ge=0, description="Dollars for a million prompt tokens")
+    output: float = Field(ge=0, description="Dollars for a million answer tokens")
+
+
+def _price_text(value: JSON) -> JSON:
+    """`1.25:10` on the command line is what `{input: 1.25, output: 10}` is in a file."""
+    if not isinstance(value, str):
+        return value
+    try:
+        given, taken = value.split(":")
+        return {"input": float(given), "output": float(taken)}
+    except ValueError as error:
+        raise ValueError("must be two prices, input:output, such as 1.25:10") from error
+
+
+Prices = Annotated[Price | None, BeforeValidator(_price_text)]
+
+
+def _price(whose: str) -> Price | None:
+    return Field(default=None, description=f"Dollars per million tokens {whose}: {{input: 1.25, output: 10}}")
+
+
+class Budget(Section):
+    """What a run may spend, over both roles and all its sessions. At a cap it stops; a higher cap continues it."""
+
+    max_cost_usd: float | None = Field(default=None, gt=0, description="Dollars the run may cost; null = no cap")
+    max_tokens: int | None = Field(default=None, ge=1, description="Tokens the run may use; null = no cap")
+    max_calls: int | None = Field(default=None, ge=1, description="Calls the run may send; null = no cap")
+    price_per_million_tokens: Prices = _price("of both models; null = the built-in list")
+    optimizer_price_per_million_tokens: Prices = _price("of the optimizer")
+    target_price_per_million_tokens: Prices = _price("of the target")
+
+
 SECTION_TYPES: Mapping[str, type[Section]] = MappingProxyType(
     {
         "model": Model,
@@ -156,6 +195,7 @@ SECTION_TYPES: Mapping[str, type[Section]] = MappingProxyType(
         "optimizer": Optimizer,
         "evaluation": Evaluation,
         "env": Env,
+        "budget": Budget,
     }
 )
 
@@ -169,6 +209,7 @@ class Config(Section):
     optimizer: Optimizer = Optimizer()
     evaluation: Evaluation = Evaluation()
     env: Env = Env()
+    budget: Budget = Budget()
 
     def section(self, name: str) -> Section:
         by_name: dict[str, Section] = {
@@ -178,6 +219,7 @@ class Config(Section):
             "optimizer": self.optimizer,
             "evaluation": self.evaluation,
             "env": self.env,
+            "budget": self.budget,
         }
         return by_name[name]
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from skillopt.config.words import (
+    Api,
     AuthMode,
+    Caching,
     CodexApproval,
     CodexSandbox,
     CursorSandbox,
@@ -82,6 +84,21 @@ class Model(Section):
         default=600, gt=0, description="Seconds after which a call is not tried again"
     )
 
+    max_concurrency: int | None = _count("Calls in flight at one endpoint, at most; null = as many as workers")
+    requests_per_minute: float | None = _number("Calls a minute to one endpoint, at most; null = no limit", above=0)
+    tokens_per_minute: float | None = _number("Tokens a minute at one endpoint, at most; null = no limit", above=0)
+    cache: Caching = Field(
+        default="off", description="Answers kept for equal calls: off, optimizer, all (target only at temperature 0)"
+    )
+    cache_file: str = _text("File of kept answers; blank = outputs/.cache/answers.sqlite")
+
+    api: Api = Field(default="auto", description="OpenAI routes: chat, responses, or auto = what the model needs")
+    optimizer_api: Api = Field(default="", description="OpenAI routes of the optimizer; blank = as shared")
+    target_api: Api = Field(default="", description="OpenAI routes of the target; blank = as shared")
+    vendor: str = _text("Vendor behind openai_compatible, such as deepseek or groq, for its URL and key variable")
+    optimizer_vendor: str = _text("Vendor of the optimizer; blank = as shared")
+    target_vendor: str = _text("Vendor of the target; blank = as shared")
+
     azure_openai_endpoint: str = _text("Endpoint URL for both roles, Azure or compatible")
     azure_openai_api_version: str = _text("Azure API version for both roles", "2024-12-01-preview")
     azure_openai_api_key: SecretStr | None = _secret("Azure or OpenAI key for both roles")
@@ -124,6 +141,13 @@ class Model(Section):
     target_openai_compatible_temperature: float | None = _number("Compatible temperature of the target", least=0)
     target_openai_compatible_max_tokens: int | None = _count("Compatible output limit of the target")
     target_openai_compatible_timeout_seconds: float | None = _number("Call time limit of the target", above=0)
+
+    claude_chat_base_url: str = _text("Anthropic address of both roles; blank = api.anthropic.com")
+    claude_chat_api_key: SecretStr | None = _secret("Anthropic key of both roles")
+    optimizer_claude_chat_base_url: str = _text("Anthropic address of the optimizer")
+    optimizer_claude_chat_api_key: SecretStr | None = _secret("Anthropic key of the optimizer")
+    target_claude_chat_base_url: str = _text("Anthropic address of the target")
+    target_claude_chat_api_key: SecretStr | None = _secret("Anthropic key of the target")
 
     qwen_chat_base_url: str = _text("Qwen server (vLLM) of both roles")
     qwen_chat_api_key: SecretStr | None = _secret("Qwen server key of both roles")

@@ -51,20 +51,21 @@ ROLE_ALIASES = MappingProxyType(
 Label = Annotated[
     Literal[
         "azure_openai", "openai_chat", "openai_compatible", "codex", "codex_exec", "claude_chat", "claude_code_exec",
-        "cursor_exec", "copilot_chat", "copilot_exec", "qwen_chat", "minimax_chat",
+        "cursor_exec", "copilot_chat", "copilot_exec", "qwen_chat", "minimax_chat", "litellm",
     ],
     BeforeValidator(_spelled(LABEL_ALIASES)),
 ]  # fmt: skip
 OptimizerBackend = Annotated[
     Literal[
         "openai_chat", "openai_compatible", "claude_chat", "qwen_chat", "minimax_chat", "copilot_chat", "codex_exec",
+        "litellm",
     ],
     BeforeValidator(_spelled(ROLE_ALIASES)),
 ]  # fmt: skip
 TargetBackend = Annotated[
     Literal[
         "openai_chat", "openai_compatible", "claude_chat", "qwen_chat", "minimax_chat", "copilot_chat", "codex_exec",
-        "claude_code_exec", "cursor_exec", "copilot_exec",
+        "claude_code_exec", "cursor_exec", "copilot_exec", "litellm",
     ],
     BeforeValidator(_spelled(ROLE_ALIASES)),
 ]  # fmt: skip
@@ -86,11 +87,27 @@ UseSdk = Annotated[
     Literal["", "auto", "true", "false"],
     BeforeValidator(_spelled(_same(("true", "1", "yes", "on", "sdk"), ("false", "0", "no", "off", "cli")))),
 ]
-ThinkingMode = Annotated[Literal["", "server_default", "enabled", "disabled"], WORD]
+ThinkingMode = Annotated[
+    Literal["", "server_default", "enabled", "disabled"],
+    BeforeValidator(
+        _spelled(
+            _same(
+                ("server_default", "server-default", "unset", "auto", "none", "null"),
+                ("enabled", "enable", "1", "true", "yes", "on"),
+                ("disabled", "disable", "0", "false", "no", "off"),
+            )
+        )
+    ),
+]
+Api = Annotated[Literal["", "auto", "chat", "responses"], WORD]
+Caching = Annotated[Literal["off", "optimizer", "all"], WORD]
 CodexSandbox = Annotated[Literal["", "read-only", "workspace-write", "danger-full-access"], WORD]
 CodexApproval = Annotated[Literal["", "never", "on-request", "on-failure", "untrusted"], WORD]
 CursorSandbox = Annotated[Literal["", "enabled", "disabled"], WORD]
-MinimaxRegion = Annotated[Literal["", "global_en", "cn_zh"], WORD]
+MinimaxRegion = Annotated[
+    Literal["", "global_en", "cn_zh"],
+    BeforeValidator(_spelled(_same(("global_en", "global-en"), ("cn_zh", "cn-zh")))),
+]
 
 Scheduler = Annotated[Literal["constant", "linear", "cosine", "autonomous"], WORD]
 LrControl = Annotated[

@@ -5,30 +5,46 @@ Reading stops at the first broken line, since what follows one is rarely what it
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from skillopt.datasets.tables import table_rows
 from skillopt.errors import DataError
 from skillopt.types import JSON
 
 Row = dict[str, JSON]
 
 SUFFIXES = (".json", ".jsonl", ".csv")
+_SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A row and where it stands in its file, in the words of whoever has the file open: `row 7`, `line 7`, `item 6`."""
+
+    place: str
+    row: Row
 
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of one file, by its suffix."""
+    return [placed.row for placed in read_placed(path)]
+
+
+def read_placed(path: Path) -> list[Placed]:
+    """The same, each row with its place."""
     match path.suffix.lower():
         case ".json":
             return _from_json(path)
         case ".jsonl":
             return _from_jsonl(path)
-        case ".csv":
-            return _from_csv(path)
+        case ".csv" | ".tsv":
+            return [Placed(f"row {number}", dict(cells)) for number, cells in table_rows(path, _text(path))]
+        case suffix if suffix in _SPREADSHEETS:
+            raise DataError(f"{path}: a spreadsheet; save it as CSV (in Excel: CSV UTF-8) and give that file.")
         case _:
             raise DataError(f"{path}: a data file ends in {', '.join(SUFFIXES)}.")
 
@@ -41,16 +57,19 @@ def data_files(folder: Path) -> tuple[Path, ...]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        raw = path.read_bytes()
+        # "Unicode text" of a spreadsheet is UTF-16, and says so in its first two bytes.
+        return raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except FileNotFoundError:
         raise DataError(f"The data file {path} does not exist.") from None
     except OSError as error:
         raise DataError(f"The data file {path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text (byte {error.start}). Save the file as UTF-8.") from error
+        excel = " (in Excel: Save as, CSV UTF-8)" if path.suffix.lower() in (".csv", ".tsv") else ""
+        raise DataError(f"{path}: not UTF-8 text (byte {error.start}). Save the file as UTF-8{excel}.") from error
 
 
-def _from_json(path: Path) -> list[Row]:
+def _from_json(path: Path) -> list[Placed]:
     try:
         value = json.loads(_text(path))
     except json.JSONDecodeError as error:
@@ -64,10 +83,10 @@ def _from_json(path: Path) -> list[Row]:
     if isinstance(named.get("data"), list):
         return _rows(path, ((f"data item {i}", row) for i, row in enumerate(named["data"])))
     rows = _rows(path, ((f"item {key!r}", row) for key, row in named.items()))
-    return [{"id": key, **row} for key, row in zip(named, rows, strict=True)]
+    return [Placed(p.place, {"id": key, **p.row}) for key, p in zip(named, rows, strict=True)]
 
 
-def _from_jsonl(path: Path) -> list[Row]:
+def _from_jsonl(path: Path) -> list[Placed]:
     values: list[tuple[str, JSON]] = []
     for number, line in enumerate(_text(path).split("\n"), start=1):
         if not line.strip():
@@ -79,35 +98,10 @@ def _from_jsonl(path: Path) -> list[Row]:
     return _rows(path, values)
 
 
-def _from_csv(path: Path) -> list[Row]:
-    """Rows under the header's names, all values text."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    rows: list[Row] = []
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        _check_header(path, header)
-        for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                raise DataError(f"{path}, line {reader.line_num}: {len(cells)} cells under {len(header)} columns.")
-            rows.append(dict(zip(header, cells, strict=True)))
-    except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: {error}.") from error
-    return rows
-
-
-def _check_header(path: Path, header: list[str]) -> None:
-    if not any(header):
-        raise DataError(f"{path}: the first line must name the columns.")
-    if "" in header or len(set(header)) != len(header):
-        raise DataError(f"{path}, line 1: every column needs a name of its own; found {', '.join(map(repr, header))}.")
-
-
-def _rows(path: Path, values: Iterable[tuple[str, JSON]]) -> list[Row]:
-    rows: list[Row] = []
+def _rows(path: Path, values: Iterable[tuple[str, JSON]]) -> list[Placed]:
+    rows: list[Placed] = []
     for place, value in values:
         if not isinstance(value, dict):
             raise DataError(f"{path}, {place}: expected an object, found {type(cast('object', value)).__name__}.")
-        rows.append(cast("Row", value))
+        rows.append(Placed(place, cast("Row", value)))
     return rows

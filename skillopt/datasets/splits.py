@@ -79,6 +79,29 @@ def split_by_ratio(items: Sequence[T], ratio: str, seed: int) -> Cut[T]:
     return Cut(order[:train], order[train : train + val], order[train + val :])
 
 
+def split_stratified(items: Sequence[T], labels: Sequence[str], ratio: str, seed: int) -> Cut[T]:
+    """Shuffle, then deal label by label to whichever split is furthest behind its share.
+
+    Every item lands in one split, and every label is spread as the ratio says, to within an item or two.
+    """
+    weights = ratio_weights(ratio)
+    order = sorted(shuffled(tuple(zip(labels, items, strict=True)), seed), key=lambda pair: pair[0])
+    parts: tuple[list[T], list[T], list[T]] = ([], [], [])
+    for number, (_, item) in enumerate(order, start=1):
+        behind = [weight * number - sum(weights) * len(part) for weight, part in zip(weights, parts, strict=True)]
+        parts[max(range(3), key=lambda i: (behind[i], weights[i]))].append(item)
+    _fill(parts)
+    train, val, test = (shuffled(part, seed) for part in parts)
+    return Cut(train, val, test)
+
+
+def _fill(parts: Sequence[list[T]]) -> None:
+    """The smallest share of a tiny data set may be nothing; that split then gets one of the largest."""
+    for part in parts:
+        if not part and max(map(len, parts)) > 1:
+            part.append(max(parts, key=len).pop())
+
+
 def materialise(cut: Cut[dict[str, JSON]], folder: Path, *, source: Path, ratio: str, seed: int) -> None:
     """Write `<split>/items.json` and `split_manifest.json`; files that are already right keep their bytes and times."""
     rows = {"train": cut.train, "val": cut.val, "test": cut.test}

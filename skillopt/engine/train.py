@@ -33,7 +33,7 @@ async def step(run: Run, state: State, batch: Batch) -> State:
     context = run.context(state, batch)
     rollouts = await training_rollouts(run, state.current, batch)
     reflections = await run.reflect(context, rollouts)
-    candidate = await run.optimizer(context, reflections)
+    candidate = await run.optimizer(context.after(rollouts.seen), reflections)
     remember = partial(digest_of_step, context, rollouts=rollouts.seen, reflections=reflections)
     return await gate(run, state, candidate, at=batch.id, remember=remember)
 

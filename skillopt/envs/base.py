@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,7 +18,8 @@ from skillopt.agents.base import Agent, Task
 from skillopt.datasets.base import SplitDataLoader
 from skillopt.datasets.checks import Splits, checked_items
 from skillopt.errors import ConfigError
-from skillopt.types import JSON, Attempt, Item, Score
+from skillopt.model.types import Provider
+from skillopt.types import JSON, Attempt, Item, Score, Usage
 
 
 class Options(BaseModel):
@@ -39,6 +40,14 @@ class DataSource:
     split_output_dir: str = ""
     limit: int = 0
     seed: int = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A score, and what it cost where a model gave it."""
+
+    score: Score
+    usage: Usage = field(default_factory=Usage)
 
 
 class Benchmark(ABC):
@@ -87,9 +96,17 @@ class Benchmark(ABC):
     def gold(self, item: Item) -> str:
         """A perfect reply, from which the grader is checked before any model is paid."""
 
+    def reference(self, item: Item) -> str:
+        """Material on an item that analysts may see and the target must not, such as a solution; "" = none."""
+        return str(item.data.get("reference_text") or "")
+
     async def attempt(self, item: Item, skill: str, agent: Agent) -> Attempt:
         """Let the agent try the item once."""
         return await agent.run(self.task(item, skill))
+
+    async def judged(self, item: Item, attempt: Attempt, model: Provider | None) -> Judgement:
+        """`score`, for benchmarks whose judging takes time or a model; `model` is the optimizer's, if there is one."""
+        return Judgement(self.score(item, attempt))
 
     def item(self, row: Mapping[str, JSON], split: str) -> Item:
         """Make an item of a row; raise ValueError to refuse the row, saying why."""

@@ -57,9 +57,7 @@ class Strict:
 
     def decide(self, evidence: Evidence) -> Decision:
         if evidence.unchanged:
-            edits = evidence.candidate.patch.edits
-            why = "no edit could be applied" if edits else "the analysts proposed nothing"
-            return _decision(evidence, "skip_no_change" if edits else "skip_no_patches", why)
+            return _decision(evidence, *_idle(evidence.candidate))
         rows = tuple(evidence.outcomes[i.digest] for i in evidence.items if i.digest in evidence.outcomes)
         score, bar = self._compare(evidence, rows)
         action, reason = self._verdict(evidence.state, score, bar)
@@ -89,6 +87,17 @@ class Strict:
             return "reject", f"{score:.4f} is not above {bar:.4f}"
         best = state.bar_skill == state.best.digest or state.best_score is None or score > state.best_score
         return ("accept_new_best" if best else "accept"), f"{score:.4f} is above {bar:.4f}"
+
+
+def _idle(candidate: Candidate) -> tuple[Action, str]:
+    """Why a candidate is the document it came from."""
+    if candidate.lost is not None:
+        return "skip_no_rewrite", candidate.lost
+    if candidate.patch.edits or candidate.patch.notes:
+        return "skip_no_change", "nothing that was selected changes the document"
+    if candidate.proposed:
+        return "skip_no_change", f"none of {candidate.proposed} proposals was selected"
+    return "skip_no_patches", "the analysts proposed nothing"
 
 
 def _decision(

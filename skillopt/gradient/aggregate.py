@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from skillopt.gradient.desk import MAX_TOKENS, Desk
+from skillopt.gradient.desk import Desk
+from skillopt.gradient.mode import PATCH, Mode
 from skillopt.gradient.page import page
 from skillopt.gradient.reattach import reattach
 from skillopt.gradient.schemas import MergedEdits
 from skillopt.journal.context import Context
 from skillopt.journal.events import Merged
 from skillopt.prompts import Prompt
+from skillopt.skill.proposals import public_patch
 from skillopt.together import together
 from skillopt.types import Edit, Patch, Reflection, Source
 
@@ -28,8 +30,14 @@ log = logging.getLogger(__name__)
 class Merge:
     desk: Desk
     batch_size: int = 8
+    mode: Mode = PATCH
 
     async def __call__(self, context: Context, reflections: Sequence[Reflection]) -> Patch:
+        """One patch of all reflections. Reminders need no merging: the appendix keeps one of each by itself."""
+        merged = await self._merged(context, reflections)
+        return replace(merged, notes=tuple(dict.fromkeys(note for r in reflections for note in r.patch.notes)))
+
+    async def _merged(self, context: Context, reflections: Sequence[Reflection]) -> Patch:
         await self.desk.begin(context.at, "aggregate")
         failure, success = await together(
             self._side(context, side, [r.patch for r in reflections if r.source == side and r.patch.edits])
@@ -52,7 +60,7 @@ class Merge:
         if len(patches) == 1:
             return patches[0]
         prompt = self.desk.prompts.render(
-            f"merge_{side}", **page(context), count=len(patches), level=level, patches=_json(patches)
+            f"merge_{side}{self.mode.suffix}", **page(context), count=len(patches), level=level, patches=_json(patches)
         )
         inputs = tuple(edit for patch in patches for edit in patch.edits)
         blank = Merged(at=context.at, side=side, level=level, patch=Patch(inputs, "fallback concatenation"))
@@ -61,7 +69,7 @@ class Merge:
 
     async def _final(self, context: Context, failure: Patch, success: Patch) -> Patch:
         prompt = self.desk.prompts.render(
-            "merge_final",
+            f"merge_final{self.mode.suffix}",
             **page(context),
             failure_count=len(failure.edits),
             failure_patch=_json([failure]),
@@ -75,7 +83,7 @@ class Merge:
 
     async def _merge(self, prompt: Prompt, blank: Merged) -> Merged:
         """Ask for the merge. `blank` holds the inputs and is what remains if the answer is of no use."""
-        answer = await self.desk.ask(prompt, MergedEdits, stage="merge", max_tokens=MAX_TOKENS)
+        answer = await self.desk.ask(prompt, MergedEdits, stage="merge", max_tokens=self.mode.max_tokens)
         inputs = blank.patch.edits
         if answer.value is None:
             reason = answer.lost or "the merge editor gave no usable answer"
@@ -103,4 +111,4 @@ def _levelled(edits: tuple[Edit, ...], level: int) -> tuple[Edit, ...]:
 
 
 def _json(patches: Sequence[Patch]) -> str:
-    return json.dumps([patch.to_dict() for patch in patches], ensure_ascii=False, indent=1)
+    return json.dumps([public_patch(replace(patch, notes=())) for patch in patches], ensure_ascii=False, indent=1)

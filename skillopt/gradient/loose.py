@@ -59,6 +59,20 @@ def as_integers(value: JSON) -> tuple[int, ...]:
     return tuple(number for number in map(as_integer, values) if number is not None)
 
 
+def as_notes(value: JSON) -> tuple[str, ...]:
+    """Notes as texts, or as objects with a `note` or a `content`; what is neither is left out."""
+    values = cast("list[JSON]", value) if isinstance(value, list) else [value]
+    notes = (_note(each) for each in values)
+    return tuple(note.strip() for note in notes if note.strip())
+
+
+def _note(value: JSON) -> str:
+    if isinstance(value, dict):
+        row = cast("dict[str, JSON]", value)
+        value = row.get("note") or row.get("content")
+    return value if isinstance(value, str) else ""
+
+
 def as_rows(value: JSON) -> JSON:
     """A list of objects without the entries that are none; a lone object is a list of one."""
     if isinstance(value, dict):
@@ -70,5 +84,6 @@ def as_rows(value: JSON) -> JSON:
 
 Text = Annotated[str, BeforeValidator(as_text)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(as_texts)]
+Notes = Annotated[tuple[str, ...], BeforeValidator(as_notes)]
 Integer = Annotated[int | None, BeforeValidator(as_integer)]
 Integers = Annotated[tuple[int, ...], BeforeValidator(as_integers)]

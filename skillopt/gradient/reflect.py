@@ -6,12 +6,13 @@ What a model says about its own sample size is not believed: support comes from 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from skillopt.gradient.desk import MAX_TOKENS, Desk
+from skillopt.gradient.desk import Desk
 from skillopt.gradient.minibatch import Minibatch, minibatches
+from skillopt.gradient.mode import PATCH, Mode
 from skillopt.gradient.page import page
 from skillopt.gradient.schemas import Analysis, EditRow, FailureAnalysis, FailureRow, SuccessAnalysis
 from skillopt.gradient.support import named
@@ -19,7 +20,7 @@ from skillopt.gradient.trajectory import MINIMUM_TOKENS, render
 from skillopt.journal.context import Context
 from skillopt.journal.events import Reflected
 from skillopt.optimizer.memory import render_memory
-from skillopt.optimizer.schedules import Schedule
+from skillopt.optimizer.schedules import UNBOUNDED, Schedule
 from skillopt.prompts import Prompt
 from skillopt.together import Work, as_they_come
 from skillopt.types import Edit, Patch, Pattern, Reflection, Rollout, Source
@@ -29,16 +30,25 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReflectSettings:
-    """`schedule` gives an analyst the budget of its step (None = no limit); `tokens` bounds the trajectories shown."""
+    """`schedule` gives an analyst the budget of its step (None = no limit); `tokens` bounds the trajectories shown.
+
+    `notes_from` names the analysts who may write reminders for the appendix (skill-aware reflection); `reference` gives
+    the hidden reference of an item by its id.
+    """
 
     minibatch_size: int = 8
     failure_only: bool = False
     schedule: Schedule | None = None
     tokens: int = 60_000
-    max_tokens: int = MAX_TOKENS
+    mode: Mode = PATCH
+    notes_from: tuple[Source, ...] = ()
+    reference: Callable[[str], str] | None = None
 
     def budget(self, context: Context) -> int | None:
-        return None if self.schedule is None else self.schedule(context.step)
+        if self.mode.single:
+            return 1
+        limit = UNBOUNDED if self.schedule is None else self.schedule(context.step)
+        return limit if limit < UNBOUNDED else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +87,40 @@ class Reflect:
 
     async def _analyse(self, context: Context, batch: Minibatch) -> Reflected:
         role, prompt = _role(batch.source), self._prompt(context, batch)
-        answer = await self.desk.ask(prompt, role.schema, stage="analyst", max_tokens=self.settings.max_tokens)
+        answer = await self.desk.ask(prompt, role.schema, stage="analyst", max_tokens=self.settings.mode.max_tokens)
         if answer.value is None:
             reason = answer.lost or "the analyst gave no usable answer"
             log.warning("%s: %s analyst %d is lost: %s", context.at, batch.source, batch.index, reason)
             reflection = Reflection(batch.source, batch.items, lost=reason)
         else:
-            reflection = read_analysis(answer.value, batch, self.settings.budget(context))
+            with_notes = batch.source in self.settings.notes_from
+            reflection = read_analysis(answer.value, batch, self.settings.budget(context), with_notes=with_notes)
         return Reflected(at=context.at, index=batch.index, reflection=replace(reflection, usage=answer.usage))
 
     def _prompt(self, context: Context, batch: Minibatch) -> Prompt:
-        tokens = max(self.settings.tokens, MINIMUM_TOKENS * len(batch.rollouts))
+        settings = self.settings
+        tokens = max(settings.tokens, MINIMUM_TOKENS * len(batch.rollouts))
         return self.desk.prompts.render(
-            _role(batch.source).prompt,
+            f"{_role(batch.source).prompt}{settings.mode.suffix}",
             **page(context),
             previous_steps=render_memory(context.memory),
-            budget=self.settings.budget(context),
+            budget=settings.budget(context),
+            unit=settings.mode.unit,
+            skill_aware=batch.source in settings.notes_from,
+            show_reference=settings.reference is not None,
             count=len(batch.rollouts),
-            trajectories=render(batch.rollouts, tokens),
+            trajectories=render(batch.rollouts, tokens, settings.reference),
         )
 
 
-def read_analysis(analysis: Analysis, batch: Minibatch, budget: int | None) -> Reflection:
+def read_analysis(analysis: Analysis, batch: Minibatch, budget: int | None, *, with_notes: bool = False) -> Reflection:
     """An answer made into a reflection: cut to the budget, with the support and the patterns of its own group."""
     rows = [row for row in analysis.patch.edits if not row.blank][:budget]
     edits = tuple(_edit(row, batch) for row in rows)
     return Reflection(
         source=batch.source,
         items=batch.items,
-        patch=Patch(edits, analysis.patch.reasoning),
+        patch=Patch(edits, analysis.patch.reasoning, notes=analysis.appendix_notes if with_notes else ()),
         patterns=_patterns(analysis, batch.items),
     )
 

@@ -6,14 +6,16 @@ from typing import Annotated, cast
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
-from skillopt.gradient.loose import Integer, Loose, Text, Texts, as_rows
+from skillopt.gradient.loose import Integer, Loose, Notes, Text, Texts, as_rows
+from skillopt.skill.proposals import PAYLOADS, from_row
 from skillopt.types import JSON, Edit
 
 _OPS = ("append", "insert_after", "replace", "delete")
 
 
 class EditRow(Loose):
-    """One proposed edit. An op nobody knows stays as it was written: the edit's report will name it."""
+    """One proposal: an edit, a suggestion or a document. An op nobody knows stays as it was written: the edit's report
+    will name it."""
 
     op: Text = "append"
     target: Text = ""
@@ -22,6 +24,11 @@ class EditRow(Loose):
     support: Texts = Field(default=(), validation_alias=AliasChoices("support", "items", "task_ids"))
     support_count: Integer = None
     source_type: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_own_words(cls, value: JSON) -> JSON:
+        return from_row(cast("dict[str, JSON]", value)) if isinstance(value, dict) else value
 
     def edit(self) -> Edit:
         op = self.op.strip().lower()
@@ -34,7 +41,9 @@ class EditRow(Loose):
 
 class PatchRow(Loose):
     reasoning: Text = ""
-    edits: Annotated[tuple[EditRow, ...], BeforeValidator(as_rows)] = ()
+    edits: Annotated[tuple[EditRow, ...], BeforeValidator(as_rows)] = Field(
+        default=(), validation_alias=AliasChoices(*PAYLOADS)
+    )
 
 
 class FailureRow(Loose):
@@ -51,6 +60,7 @@ class Analysis(Loose):
 
     batch_size: Integer = None
     patch: PatchRow
+    appendix_notes: Notes = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -58,7 +68,9 @@ class Analysis(Loose):
         if not isinstance(value, dict):
             return value
         row = cast("dict[str, JSON]", value)
-        return row | {"patch": row} if row.get("patch") is None and "edits" in row else row
+        if row.get("patch") is None and any(name in row for name in (*PAYLOADS, "appendix_notes")):
+            return row | {"patch": row}
+        return row
 
 
 class FailureAnalysis(Analysis):
@@ -73,4 +85,4 @@ class MergedEdits(Loose):
     """A merge must give a list of objects; an empty list is an answer, a missing one is not."""
 
     reasoning: Text = ""
-    edits: tuple[EditRow, ...]
+    edits: tuple[EditRow, ...] = Field(validation_alias=AliasChoices(*PAYLOADS))

@@ -6,7 +6,7 @@ out. The target's system prompt repeats the skill, which the analyst has already
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from skillopt.gradient.tokens import CHARACTERS_PER_TOKEN
@@ -29,19 +29,24 @@ class Sheet:
     parts: tuple[str, ...]
 
 
-def sheet(rollout: Rollout, title: str = "") -> Sheet:
-    """Take a rollout apart: heading, score details, turns, and the answer when the last turn does not hold it."""
+def sheet(rollout: Rollout, title: str = "", reference: str = "") -> Sheet:
+    """Take a rollout apart: heading, score details, turns, and the answer when the last turn does not hold it.
+
+    `reference` is material that the target never saw, such as a solution.
+    """
     turns = [turn for turn in rollout.trajectory if turn.role != "system" and turn.text.strip()]
-    parts = [_details(rollout), *(f"[{turn.role}] {turn.text.strip()}" for turn in turns)]
+    hidden = fence("reference", reference) if reference.strip() else ""
+    parts = [_details(rollout), hidden, *(f"[{turn.role}] {turn.text.strip()}" for turn in turns)]
     answer = rollout.answer.strip()
     if answer and not (turns and answer in turns[-1].text):
         parts.append(f"[final answer] {answer}")
     return Sheet("\n".join(line for line in (title, *_heading(rollout)) if line), tuple(part for part in parts if part))
 
 
-def render(rollouts: Iterable[Rollout], budget: int) -> str:
-    """The rollouts as fenced texts within `budget` tokens, in the given order."""
-    return _GAP.join(fit([sheet(rollout) for rollout in rollouts], budget))
+def render(rollouts: Iterable[Rollout], budget: int, reference: Callable[[str], str] | None = None) -> str:
+    """The rollouts as fenced texts within `budget` tokens, in the given order; `reference` is asked by item id."""
+    sheets = [sheet(rollout, reference=reference(rollout.item) if reference else "") for rollout in rollouts]
+    return _GAP.join(fit(sheets, budget))
 
 
 def fit(sheets: Sequence[Sheet], budget: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from skillopt.errors import JournalError
-from skillopt.journal.events import Decided, Event, Finished, MetaSkillWritten, RunStarted, SlowUpdated
+from skillopt.journal.events import Decided, Event, Finished, MetaSkillWritten, RolloutDone, RunStarted, SlowUpdated
 from skillopt.journal.files import write_atomic
 from skillopt.journal.layout import (
     BEST,
@@ -40,8 +40,9 @@ def write_artifacts(view: RunView, run_dir: Path) -> None:
 
 
 def update_artifacts(view: RunView, run_dir: Path, event: Event) -> None:
-    """Write what this event, already folded into the view, has changed."""
-    _write(run_dir, _changed(view, event))
+    """Write what this event, already folded into the view, has changed. Rollouts, most of all events, change nothing."""
+    if not isinstance(event.body, RolloutDone):
+        _write(run_dir, _changed(view, event))
 
 
 def write_evaluation(view: RunView, run_dir: Path, *, skill: Path, split: str) -> None:

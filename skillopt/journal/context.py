@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from skillopt.journal.state import State
 from skillopt.skill.document import Skill
-from skillopt.types import StepDigest
+from skillopt.types import Rollout, StepDigest, Tally
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`at` is the place key of the step (`e02s03`); `step` counts from 1 over the whole run."""
+    """`at` is the place key of the step (`e02s03`); `step` counts from 1 over the whole run.
+
+    `tried` are the scores of the step's own attempts, once they are known.
+    """
 
     at: str
     step: int
@@ -19,6 +23,10 @@ class Context:
     total_steps: int
     state: State
     memory_scope: str = "epoch"
+    tried: Tally | None = None
+
+    def after(self, rollouts: Iterable[Rollout]) -> Context:
+        return replace(self, tried=Tally.of(rollouts))
 
     @property
     def skill(self) -> Skill:

@@ -95,6 +95,47 @@ class Selected(Body):
     usage: Usage = Usage()
 
 
+class RateDecided(Body):
+    """The optimizer's own learning rate for a step. `fallback`: the answer was of no use, so nothing is applied."""
+
+    type: Literal["rate"] = "rate"
+    at: str
+    learning_rate: int
+    raw_learning_rate: JSON = None
+    available_update_items: int
+    clamped: bool = False
+    fallback: bool = False
+    reasoning: str = ""
+    confidence: str = ""
+    risk_notes: tuple[str, ...] = ()
+    raw_response: str = ""
+    error: str | None = None
+    usage: Usage = Usage()
+
+
+class Rewritten(Body):
+    """The document written from suggestions ("" = none, and `lost` says why)."""
+
+    type: Literal["rewrite"] = "rewrite"
+    at: str
+    document: str
+    reasoning: str = ""
+    change_summary: tuple[str, ...] = ()
+    lost: str | None = None
+    usage: Usage = Usage()
+
+
+class NotesConsolidated(Body):
+    """A shorter appendix. `after` equals `before` where the answer was of no use, and `lost` says why."""
+
+    type: Literal["consolidate"] = "consolidate"
+    at: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    lost: str | None = None
+    usage: Usage = Usage()
+
+
 class Decided(Body):
     type: Literal["decision"] = "decision"
     decision: Decision
@@ -122,6 +163,8 @@ class SlowUpdated(Body):
     prev_hard: float | None = None
     curr_hard: float | None = None
     pairs: tuple[Pair, ...] = ()
+    all_pairs: tuple[Pair, ...] = ()
+    """All that were compared, where the policy kept only some."""
     usage: Usage = Usage()
 
 
@@ -153,7 +196,10 @@ AnyBody = Annotated[
     | RolloutDone
     | Reflected
     | Merged
+    | RateDecided
     | Selected
+    | Rewritten
+    | NotesConsolidated
     | Decided
     | SlowUpdated
     | MetaSkillWritten

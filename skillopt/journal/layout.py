@@ -26,7 +26,9 @@ from skillopt.journal.records import (
     slow_record,
 )
 from skillopt.journal.summary import summary_record
+from skillopt.journal.updates import full_rewrite_record, notes_record, rate_record, rewrite_record
 from skillopt.journal.view import RunView
+from skillopt.skill.proposals import public_patch
 from skillopt.types import JSON, Reflection, Rollout
 
 BEST = "best_skill.md"
@@ -78,8 +80,12 @@ def state_files(view: RunView) -> Iterator[File]:
     yield File(skill_path(view.last_step), view.state.current.text)
     yield File(BEST, view.state.best.text)
     yield File(f"skills/{BEST}", view.state.best.text)
-    yield _json("history.json", [history_record(view, step) for step in view.steps if step.decision is not None])
+    steps = [step for step in view.steps if step.decision is not None]
+    yield _json("history.json", [history_record(view, step) for step in steps])
     yield _json("runtime_state.json", runtime_state(view))
+    rates = [{"step": s.step, "epoch": s.epoch} | rate_record(s) for s in steps if s.rate]
+    if rates:
+        yield File("lr_history.jsonl", "".join(_line(row) for row in rates))
 
 
 def baseline_files(view: RunView) -> Iterator[File]:
@@ -94,8 +100,9 @@ def step_files(view: RunView, step: StepView) -> Iterator[File]:
         yield from _patches(f"{room}/patches", part.reflections)
     yield from _patches(f"{home}/patches", step.shared)
     if step.selected is not None:
-        yield _json(f"{home}/merged_patch.json", step.selected.pool.to_dict())
-        yield _json(f"{home}/ranked_edits.json", step.selected.patch.to_dict())
+        yield _json(f"{home}/merged_patch.json", public_patch(step.selected.pool))
+        yield _json(f"{home}/ranked_edits.json", public_patch(step.selected.patch))
+    yield from _mode_files(home, step)
     yield from _results(f"{home}/selection_eval", step.evaluation)
     decision = step.decision
     if decision is None:
@@ -108,10 +115,25 @@ def step_files(view: RunView, step: StepView) -> Iterator[File]:
     yield _json(f"{home}/step_record.json", history_record(view, step))
 
 
+def _mode_files(home: str, step: StepView) -> Iterator[File]:
+    """What only some ways of updating leave behind."""
+    records = {
+        "lr_decision.json": rate_record(step),
+        "rewrite_result.json": rewrite_record(step),
+        "full_rewrite_result.json": full_rewrite_record(step),
+        "appendix_notes.json": notes_record(step),
+    }
+    for name, record in records.items():
+        if record:
+            yield _json(f"{home}/{name}", record)
+
+
 def slow_files(view: RunView, epoch: int) -> Iterator[File]:
     home, body = f"slow_update/epoch_{epoch:02d}", view.slow_updates.get(epoch)
     if body is not None and body.pairs:
         yield _json(f"{home}/comparison_pairs.json", [pair.model_dump() for pair in body.pairs])
+    if body is not None and body.all_pairs:
+        yield _json(f"{home}/comparison_pairs_all.json", [pair.model_dump() for pair in body.all_pairs])
     if (decision := view.decision(f"slow/e{epoch:02d}")) is not None:
         yield File(f"{home}/candidate_skill.md", decision.candidate)
     yield from _results(f"{home}/selection_eval", view.rollouts(f"slow/e{epoch:02d}", "val"))
@@ -163,6 +185,10 @@ def _patches(home: str, reflections: Iterable[Reflection]) -> Iterator[File]:
         word = "fail" if reflection.source == "failure" else "succ"
         yield _json(f"{home}/minibatch_{word}_{counts[reflection.source]:03d}.json", minibatch_record(reflection))
         counts[reflection.source] += 1
+
+
+def _line(row: JSON) -> str:
+    return json.dumps(finite(row), ensure_ascii=False, default=str) + "\n"
 
 
 def _json(path: str, value: JSON) -> File:

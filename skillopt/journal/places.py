@@ -11,7 +11,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from skillopt.journal.events import Merged, Reflected, RolloutDone, Selected, StageStarted
+from skillopt.journal.events import (
+    Merged,
+    NotesConsolidated,
+    RateDecided,
+    Reflected,
+    Rewritten,
+    RolloutDone,
+    Selected,
+    StageStarted,
+)
 from skillopt.journal.state import State
 from skillopt.types import Decision, Reflection, Rollout, Tally, Usage
 
@@ -88,6 +97,9 @@ class StepView:
     timings: Mapping[str, float]
     usage: Mapping[str, Usage]
     seconds: float
+    rate: RateDecided | None = None
+    rewrite: Rewritten | None = None
+    consolidated: NotesConsolidated | None = None
 
     @property
     def rollouts(self) -> tuple[Rollout, ...]:
@@ -125,6 +137,9 @@ class Place:
     reflections: dict[int, Reflection] = field(default_factory=dict[int, Reflection])
     merges: list[Merged] = field(default_factory=list[Merged])
     selected: Selected | None = None
+    rate: RateDecided | None = None
+    rewrite: Rewritten | None = None
+    consolidated: NotesConsolidated | None = None
     decision: Decision | None = None
     after: State | None = None
     spans: dict[str, Span] = field(default_factory=dict[str, Span])
@@ -178,6 +193,9 @@ def step_view(name: StepName, step: int, places: Iterable[Place]) -> StepView:
         timings=MappingProxyType(_timings(found)),
         usage=MappingProxyType(_usage(found)),
         seconds=max(p.last for p in found) - min(p.first for p in found),
+        rate=own.rate,
+        rewrite=own.rewrite,
+        consolidated=own.consolidated,
     )
 
 

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from skillopt.journal.places import PartView, StepView
+from skillopt.journal.updates import change_summary, rate_record, reminder_record
 from skillopt.journal.view import RunView
+from skillopt.skill.proposals import public_patch, public_row
 from skillopt.types import JSON, Decision, Edit, Reflection, Rollout, StepDigest, Tally, Usage, digest
 
 Record = dict[str, JSON]
@@ -120,7 +122,7 @@ def minibatch_record(reflection: Reflection) -> Record:
         record["failure_summary"] = rows
     else:
         record["success_patterns"] = [p.description or p.name for p in reflection.patterns]
-    record |= {"patch": reflection.patch.to_dict(), "source_type": reflection.source}
+    record |= {"patch": public_patch(reflection.patch), "source_type": reflection.source}
     if reflection.patch.notes:
         record["appendix_notes"] = list(reflection.patch.notes)
     return record | ({"lost": reflection.lost} if reflection.lost is not None else {})
@@ -223,7 +225,7 @@ def _selection(step: StepView) -> Record:
         "lr_control_mode": selected.mode,
         "support_counts": [edit.support_count for edit in selected.patch.edits],
         "fallbacks": [m.fallback for m in (*step.merges, selected) if m.fallback is not None],
-    }
+    } | ({"lr_decision": rate_record(step)} if step.rate else {})
 
 
 def _verdict(view: RunView, step: StepView, decision: Decision) -> Record:
@@ -234,8 +236,9 @@ def _verdict(view: RunView, step: StepView, decision: Decision) -> Record:
     }
     if decision.reports:
         record["edit_apply_summary"] = _apply_summary(decision)
-    if notes := sum(len(r.patch.notes) for r in step.reflections):
-        record["n_execution_lapse_notes"] = notes
+    if (summary := change_summary(step)) is not None:
+        record["rewrite_change_summary"] = summary
+    record |= reminder_record(view, step, decision)
     if decision.tally is None or step.after is None:
         return record
     return record | _selection_scores(decision.tally) | {
@@ -274,6 +277,10 @@ def _candidate_hash(decision: Decision) -> str:
 
 
 def _short_edit(edit: Edit) -> Record:
+    """A rejected proposal in the words of its mode; of a document only what it changed."""
+    row, names = public_row(edit), ("title", "instruction", "change_summary", "source_type")
+    if "title" in row:
+        return {name: row[name] for name in names if name in row}
     return {"op": edit.op, "content": edit.content, "target": edit.target}
 
 

@@ -79,7 +79,7 @@ class State:
     def _remembered(self, decision: Decision) -> State:
         if decision.memory is None:
             return self
-        improved = decision.action == "accept_new_best"
+        improved = self.best_step == decision.memory.step
         return replace(
             self,
             step=decision.memory.step,

@@ -17,7 +17,10 @@ from skillopt.journal.events import (
     Finished,
     Merged,
     MetaSkillWritten,
+    NotesConsolidated,
+    RateDecided,
     Reflected,
+    Rewritten,
     RolloutDone,
     RunResumed,
     RunStarted,
@@ -42,8 +45,8 @@ class RunView:
         self.status = Status("empty")
         self.state: State | None = None
         self.baseline: Decision | None = None
-        self.progress: Progress | None = None
         self.events = 0
+        self._latest: tuple[str, str] | None = None
         self._sessions: list[Session] = []
         self._places: dict[str, Place] = {}
         self._open: dict[tuple[str, str], None] = {}
@@ -57,6 +60,7 @@ class RunView:
         self._bests: dict[str, None] = {}
         self._skills: dict[int, Skill] = {}
         self._clock = 0.0
+        self._rest = 0.0
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> RunView:
@@ -70,7 +74,7 @@ class RunView:
         self.events = event.seq
         self._tick(event)
         self._take(event.body, event.ts)
-        if not isinstance(event.body, RunStopped | Finished) and self.finished is None:
+        if self.status.name != "running" and self.finished is None and not isinstance(event.body, RunStopped):
             self.status = Status("running")
 
     @property
@@ -99,8 +103,17 @@ class RunView:
         return sum(session.seconds for session in self._sessions)
 
     @property
+    def progress(self) -> Progress | None:
+        """The stage to show: where something moved last, the first one there that is not yet complete."""
+        if self._latest is None:
+            return None
+        under_way = (row for row in self.stages if row.at == self._latest[0] and row.of)
+        return next(under_way, None) or self._progress_of(*self._latest)
+
+    @property
     def usage(self) -> Mapping[str, Usage]:
-        """By stage label: rollout, analyst, merge, ranking, slow_update, meta_skill."""
+        """By stage label: rollout, judge, analyst, merge, lr_autonomous, ranking, rewrite, appendix_consolidate,
+        slow_update, meta_skill."""
         return MappingProxyType(dict(self._usage))
 
     @property
@@ -197,11 +210,12 @@ class RunView:
     def _tick(self, event: Event) -> None:
         """The run's clock: wall time up to this event."""
         if not self._sessions or isinstance(event.body, RunResumed):
+            self._rest = self.wall_time
             self._sessions.append(Session(event.ts, event.ts))
-        else:
-            session = self._sessions[-1]
-            self._sessions[-1] = Session(session.started, max(session.last, event.ts))
-        self._clock = self.wall_time
+        session = self._sessions[-1]
+        if event.ts > session.last:
+            self._sessions[-1] = session = Session(session.started, event.ts)
+        self._clock = self._rest + session.seconds
 
     def _place(self, at: str) -> Place:
         if at not in self._places:
@@ -217,7 +231,7 @@ class RunView:
         home = place if stage in place.spans else self._places.get(step_of(at), place)
         if (span := home.spans.get(stage)) is not None:
             span.done, span.last = span.done + 1, self._clock
-            self.progress = self._progress_of(home.at, stage)
+            self._latest = (home.at, stage)
         return place
 
     def _progress_of(self, at: str, stage: str) -> Progress:
@@ -245,11 +259,15 @@ class RunView:
     def _(self, body: StageStarted, ts: float) -> None:
         stage = self._place(body.at).start(body, ts, self._clock)
         self._open[(body.at, stage)] = None
-        self.progress = self._progress_of(body.at, stage)
+        self._latest = (body.at, stage)
 
     @_take.register
     def _(self, body: RolloutDone, ts: float) -> None:
-        self._result(body.at, body.stage, "rollout", body.rollout.usage).add_rollout(body)
+        place = self._result(body.at, body.stage, "rollout", body.rollout.usage)
+        place.add_rollout(body)
+        if body.rollout.judging != Usage():
+            place.spend("judge", body.rollout.judging)
+            self._usage["judge"] = self._usage.get("judge", Usage()) + body.rollout.judging
         if body.rollout.failure is not None:
             self._missing.append(Missing(body.at, body.stage, body.rollout.item, body.rollout.failure))
 
@@ -270,6 +288,24 @@ class RunView:
         self._result(body.at, "select", "ranking", body.usage).selected = body
         if body.fallback is not None:
             self._fallbacks.append(Mishap(body.at, "select", body.fallback))
+
+    @_take.register
+    def _(self, body: RateDecided, ts: float) -> None:
+        self._result(body.at, "select", "lr_autonomous", body.usage).rate = body
+        if body.error is not None:
+            self._fallbacks.append(Mishap(body.at, "select", body.error))
+
+    @_take.register
+    def _(self, body: Rewritten, ts: float) -> None:
+        self._result(body.at, "update", "rewrite", body.usage).rewrite = body
+        if body.lost is not None:
+            self._fallbacks.append(Mishap(body.at, "update", body.lost))
+
+    @_take.register
+    def _(self, body: NotesConsolidated, ts: float) -> None:
+        self._result(body.at, "update", "appendix_consolidate", body.usage).consolidated = body
+        if body.lost is not None:
+            self._fallbacks.append(Mishap(body.at, "update", body.lost))
 
     @_take.register
     def _(self, body: Decided, ts: float) -> None:

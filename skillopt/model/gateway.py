@@ -1,11 +1,18 @@
-"""What the rest of the house calls a model through: retry(limit(meter(provider))), with one default time limit."""
+"""What the rest of the house calls a model through: cache(retry(limit(meter(provider)))), with one default time limit.
+
+The budget is inside the retry, because every attempt is a call that can cost; a sleeping retry holds no slot, because
+the limit is inside the retry too.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from skillopt.model.limit import Limit
+from skillopt.model.budget import Budget
+from skillopt.model.cache import Accepts, AnswerStore, Cache
+from skillopt.model.limit import Limit, Limiter
 from skillopt.model.meter import Meter, Stats
+from skillopt.model.prices import Tariff
 from skillopt.model.retry import Retry, RetryPolicy
 from skillopt.model.types import Completion, Provider, Request
 
@@ -32,8 +39,19 @@ class Gateway:
 
 
 def build_gateway(
-    provider: Provider, *, policy: RetryPolicy | None = None, concurrency: int = 64, timeout: float | None = 300.0
+    provider: Provider,
+    *,
+    policy: RetryPolicy | None = None,
+    concurrency: int = 64,
+    timeout: float | None = 300.0,
+    limiter: Limiter | None = None,
+    budget: Budget | None = None,
+    tariff: Tariff | None = None,
+    store: AnswerStore | None = None,
+    cacheable: Accepts = lambda _: True,
 ) -> Gateway:
-    """Compose the wrappers. A sleeping retry holds no slot, because the limit is inside the retry."""
+    """Compose the wrappers. Gateways that are given the same limiter or budget share it."""
     stats = Stats()
-    return Gateway(Retry(Limit(Meter(provider, stats), concurrency), policy, stats=stats), stats, timeout)
+    metered = Meter(provider, stats, budget=budget, tariff=tariff)
+    retrying = Retry(Limit(metered, limiter or concurrency), policy, stats=stats)
+    return Gateway(Cache(retrying, store, cacheable) if store else retrying, stats, timeout)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from skillopt.errors import ModelError
 from skillopt.model.meter import Stats
-from skillopt.model.types import TRANSIENT, Completion, Provider, Request
+from skillopt.model.types import TRANSIENT, BilledError, Completion, Provider, Request
+from skillopt.types import Usage
 
 log = logging.getLogger(__name__)
 
@@ -58,17 +59,19 @@ class Retry:
         # One attempt is never cut short: a caller that allows 900 s means it.
         left = max(self._policy.deadline, request.timeout or 0.0)
         attempts = failures = 0
+        wasted = Usage()
         while True:
             within = left if request.timeout is None else min(left, request.timeout)
             attempt = request if within == request.timeout else replace(request, timeout=within)
             started = self._clock()
             try:
                 completion = await self._provider.complete(attempt)
-                return _with_retries(completion, failures) if failures else completion
+                return _with_retries(completion, failures, wasted) if failures else completion
             except ModelError as error:
                 if error.kind not in TRANSIENT:
                     raise
                 failures += 1
+                wasted += error.usage if isinstance(error, BilledError) else Usage()
                 attempts += not _is_told_to_wait(error)
                 # An attempt runs no longer than its own time; the rest was queueing, which is not held against it.
                 left -= min(self._clock() - started, within)
@@ -89,8 +92,10 @@ def _is_told_to_wait(error: ModelError) -> bool:
     return error.kind == "rate_limited" and error.retry_after is not None
 
 
-def _with_retries(completion: Completion, failures: int) -> Completion:
-    return replace(completion, usage=replace(completion.usage, retries=completion.usage.retries + failures))
+def _with_retries(completion: Completion, failures: int, wasted: Usage) -> Completion:
+    """The answer with what its failed attempts cost. A failed attempt is a retry in the accounts, not a call."""
+    paid = replace(wasted, calls=0, retries=failures)
+    return replace(completion, usage=completion.usage + paid)
 
 
 def _tired(error: ModelError, failures: int) -> ModelError:

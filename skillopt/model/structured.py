@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from skillopt.errors import ModelError
 from skillopt.model.extract import extract_json
-from skillopt.model.types import Completion, Message, Provider, Request
+from skillopt.model.types import BilledError, Completion, Message, Provider, Request
 from skillopt.types import Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -70,6 +70,7 @@ async def ask(
     except ModelError as error:
         if error.kind not in REFUSED:
             raise
+        usage += error.usage if isinstance(error, BilledError) else Usage()
         return Answer(None, f"{error.kind}: {error}", raw, usage, bool(raw))
     usage, raw = usage + second.usage, second.text
     reading = _read(second, schema)

@@ -10,13 +10,19 @@ from skillopt.types import EditReport, Patch
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`origin` names the step it came from (`step_0003`), as the history does."""
+    """`origin` names the step it came from (`step_0003`), as the history does.
+
+    `proposed` counts the proposals before the selection; `lost` says why no document came of them, in the modes that
+    write one.
+    """
 
     skill: Skill
     parent: Skill
     patch: Patch
     reports: tuple[EditReport, ...]
     origin: str
+    proposed: int = 0
+    lost: str | None = None
 
     @classmethod
     def whole(cls, skill: Skill, parent: Skill, origin: str) -> Candidate:

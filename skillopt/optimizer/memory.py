@@ -11,6 +11,7 @@ from dataclasses import replace
 from skillopt.gradient.tokens import CHARACTERS_PER_TOKEN
 from skillopt.gradient.trajectory import shorten
 from skillopt.journal.context import Context
+from skillopt.skill.proposals import DOCUMENT
 from skillopt.types import Action, Edit, Patch, Pattern, Reflection, Rollout, StepDigest
 
 MEMORY_TOKENS = 8000
@@ -41,8 +42,13 @@ def digest_of_step(
         patterns=_joined(seen or [_reason(rollout) for rollout in failed]),
         score_before=score_before,
         score_after=score_after,
-        rejected=patch.edits if action == "reject" else (),
+        rejected=_proposals(patch) if action == "reject" else (),
     )
+
+
+def _proposals(patch: Patch) -> tuple[Edit, ...]:
+    """Everything that was measured together: edits, and reminders as edits of their own kind."""
+    return (*patch.edits, *(Edit("note", note) for note in patch.notes))
 
 
 def render_memory(entries: Sequence[StepDigest], budget: int = MEMORY_TOKENS) -> str:
@@ -107,4 +113,6 @@ def _outcome(entry: StepDigest) -> tuple[str, ...]:
 
 def _edit_line(edit: Edit) -> str:
     target = f" at {shorten(edit.target, 200)!r}" if edit.target else ""
-    return f"{edit.op}{target}: {shorten(edit.content, _SHOWN_TEXT)}"
+    # Of a whole document only its changes are worth the room.
+    text = edit.why if edit.op == DOCUMENT and edit.why else edit.content
+    return f"{edit.op}{target}: {shorten(text, _SHOWN_TEXT)}"

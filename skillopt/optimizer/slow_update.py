@@ -28,12 +28,16 @@ async def write_guidance(
     pairs: Sequence[Pair],
     prev: Mapping[str, Rollout],
     curr: Mapping[str, Rollout],
+    all_pairs: Sequence[Pair] = (),
     tokens: int = COMPARISON_TOKENS,
 ) -> SlowUpdated:
-    """The recorded guidance of the epoch. Nothing to compare costs no call and leaves no content."""
+    """The recorded guidance of the epoch. Nothing to compare costs no call and leaves no content.
+
+    `all_pairs` is for the record only: what was compared where the policy keeps less.
+    """
 
     async def written() -> SlowUpdated:
-        blank = _blank(epoch, pairs, prev, curr)
+        blank = _blank(epoch, pairs, prev, curr).model_copy(update={"all_pairs": tuple(all_pairs)})
         if not pairs:
             return blank.model_copy(update={"reasoning": "There was no task to compare."})
         prompt = desk.prompts.render(

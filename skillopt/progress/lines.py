@@ -10,7 +10,10 @@ from skillopt.journal.events import (
     Finished,
     Merged,
     MetaSkillWritten,
+    NotesConsolidated,
+    RateDecided,
     Reflected,
+    Rewritten,
     RolloutDone,
     RunResumed,
     RunStarted,
@@ -61,6 +64,12 @@ class Milestones:
                 return (*self._patches(view, body.at), *_fallback(view, body.at, "Merge", body.fallback))
             case Selected() as body:
                 return (*self._patches(view, body.at), *_selected(view, body))
+            case RateDecided() as body:
+                return _fallback(view, body.at, "Learning rate", body.error)
+            case Rewritten() as body:
+                return _fallback(view, body.at, "Rewrite", body.lost)
+            case NotesConsolidated() as body:
+                return _fallback(view, body.at, "Appendix", body.lost)
             case Decided(decision=decision):
                 return _decided(view, decision)
             case SlowUpdated() as body:

@@ -18,7 +18,7 @@ from skillopt.envs.base import Benchmark
 from skillopt.errors import ModelError, SkillOptError, StageStopped
 from skillopt.journal.events import RolloutDone
 from skillopt.journal.log import Journal
-from skillopt.model.types import FATAL
+from skillopt.model.types import FATAL, Provider
 from skillopt.skill.document import Skill
 from skillopt.types import Failure, Item, Rollout
 
@@ -44,6 +44,8 @@ class Runner:
     journal: Journal
     slots: asyncio.Semaphore
     max_missing: float = 0.2
+    judge: Provider | None = None
+    """The model that benchmarks may grade with."""
 
     def start(self, skill: Skill, groups: Sequence[tuple[Place, Sequence[Item]]]) -> Stage:
         """Start every attempt; the stage hands results out in item order while later ones still run."""
@@ -83,7 +85,9 @@ class Runner:
         began = time.monotonic()
         attempt = await self.benchmark.attempt(wanted.item, wanted.skill, self.agent)
         try:
-            score = self.benchmark.score(wanted.item, attempt)
+            judgement = await self.benchmark.judged(wanted.item, attempt, self.judge)
+        except SkillOptError:
+            raise
         except Exception as error:
             raise SkillOptError(
                 f"the grader of {self.benchmark.name} failed on item {wanted.item.id!r}: {type(error).__name__}: "
@@ -95,13 +99,14 @@ class Runner:
             skill=wanted.skill_digest,
             draw=wanted.place.draw,
             kind=wanted.item.kind,
-            score=score,
+            score=judgement.score,
             failure=None,
             answer=attempt.answer,
             trajectory=attempt.trajectory,
             usage=attempt.usage,
             seconds=round(time.monotonic() - began, 3),
             turns=attempt.turns,
+            judging=judgement.usage,
         )
 
 

@@ -60,6 +60,14 @@ class Knack:
     def override(self) -> str:
         return f"Override {self.name}: for questions of this kind, give the first form that comes to mind."
 
+    @property
+    def restore(self) -> str:
+        return f"Restore {self.name}: whatever else is said, answer questions of this kind in the form asked for."
+
+    @property
+    def reminder(self) -> str:
+        return f"Reminder {self.name}: before answering, look at the rule for questions of this kind."
+
     def draw(self, random: Random) -> str:
         """The fact with words drawn for its fields."""
         return self.fact.format(**{name: random.choice(WORDS[name]) for name in _fields(self.fact)})

@@ -29,7 +29,7 @@ class ScriptedProvider:
         self.requests.append(request)
         if isinstance(answer, ModelError):
             raise answer
-        asked = sum(len(message.content) for message in request.messages)
+        asked = sum(len(message.text) for message in request.messages)
         return Completion(answer, Usage(calls=1, prompt_tokens=asked // 4, completion_tokens=len(answer) // 4))
 
     async def close(self) -> None:

@@ -21,14 +21,13 @@ from aiohttp import web
 
 from skillopt.testing.chance import chance
 from skillopt.testing.faults import Counts, Faults
+from skillopt.testing.wire_formats import BadRequest, Chat, Said, format_of
 from skillopt.testing.world import World, write_split
 from skillopt.types import JSON
 
-ROUTE = "/chat/completions"
-
 
 class LoopbackServer:
-    """Serves `/v1/chat/completions` and the Azure deployments route; `GET /stats`, `POST /reset`."""
+    """Serves the routes of OpenAI (chat, responses), Azure and Anthropic; `GET /stats`, `POST /reset`."""
 
     def __init__(
         self,
@@ -108,7 +107,7 @@ class LoopbackServer:
             loop.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.method == "POST" and request.path.endswith(ROUTE):
+        if request.method == "POST" and format_of(request.path):
             return await self._complete(request)
         if request.path == "/stats":
             return _json(200, self.stats())
@@ -139,15 +138,16 @@ class LoopbackServer:
         if self._faults.any and (fault := self._faults.pick(chance(self._seed, digest, time_seen))):
             self.counts.faults[fault] += 1
             return await self._fail(request, fault)
+        wire = format_of(request.path) or Chat()
         try:
-            body = json.loads(raw)
-            system = "\n".join(m["content"] for m in body["messages"] if m["role"] in ("system", "developer"))
-            user = "\n".join(m["content"] for m in body["messages"] if m["role"] == "user")
-        except (ValueError, KeyError, TypeError):
-            return _error(400, "bad_request", "the body is not a chat completion request")
-        text = self.world.reply(system, user)
-        self.counts.answer(digest, self.world.read(system).role)
-        return _json(200, _completion(digest, str(body.get("model", "")), len(system) + len(user), text))
+            body: JSON = json.loads(raw)
+            asked = wire.read(body)
+        except (ValueError, KeyError, TypeError, BadRequest):
+            return _error(400, "bad_request", f"the body is not a request of the format {wire.name}")
+        text = self.world.reply(asked.system, asked.user)
+        self.counts.answer(digest, self.world.read(asked.system).role)
+        size = len(asked.system) + len(asked.user)
+        return _json(200, wire.answer(digest, str(body["model"]), size, Said(text)))
 
     async def _fail(self, request: web.BaseRequest, fault: str) -> web.StreamResponse:
         if fault == "429":
@@ -163,18 +163,8 @@ class LoopbackServer:
         return web.Response()
 
     def _key(self, request: web.BaseRequest) -> str:
-        return request.headers.get("Authorization") or request.headers.get("api-key", "")
-
-
-def _completion(digest: str, model: str, asked: int, text: str) -> dict[str, JSON]:
-    prompt, completion = asked // 4 + 1, len(text) // 4 + 1
-    return {
-        "id": f"chatcmpl-{digest[:12]}",
-        "object": "chat.completion",
-        "model": model,
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-        "usage": {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion},
-    }
+        headers = request.headers
+        return headers.get("Authorization") or headers.get("api-key") or headers.get("x-api-key", "")
 
 
 def _json(status: int, value: JSON, headers: dict[str, str] | None = None) -> web.Response:

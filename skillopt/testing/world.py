@@ -21,7 +21,7 @@ from skillopt.testing.knacks import BY_ASK, BY_NAME, KNACKS, PATTERNS, QUESTION,
 from skillopt.testing.names import SPACE, entity
 from skillopt.types import JSON
 
-_MARK = re.compile(r"\b(Rule|Override) ([a-z]+(?:-[a-z]+)*):")
+_MARK = re.compile(r"\b(Rule|Override|Restore|Reminder) ([a-z]+(?:-[a-z]+)*):")
 
 _SPLITS = {"train": 0, "val": SPACE // 4, "test": SPACE // 2}
 """Where each split begins among the names, so that no two splits ask about the same thing."""
@@ -33,37 +33,47 @@ _ROUND = tuple(k for k in KNACKS for _ in range(2 if not k.needs_rule or KNACKS.
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a system prompt says: whom it speaks to, and the rules and overrides it holds."""
+    """What a system prompt says: whom it speaks to, and what it holds: rules, the overrides that undo them, the words
+    that undo an override again, and reminders of a rule."""
 
     editor: editors.Editor | None
     rules: frozenset[str]
     overrides: frozenset[str]
     digest: str
+    restored: frozenset[str] = frozenset()
+    reminded: frozenset[str] = frozenset()
 
     @property
     def role(self) -> str:
         return self.editor.name if self.editor else "target"
 
     def masters(self, knack: Knack) -> bool:
-        return knack.name not in self.overrides and (not knack.needs_rule or knack.name in self.rules)
+        undone = knack.name in self.overrides - self.restored
+        return not undone and (not knack.needs_rule or knack.name in self.rules)
 
 
 class World:
-    """Answers requests of every role. `noise` is the chance that the answer to one item under one skill flips."""
+    """Answers requests of every role. `noise` is the chance that the answer to one item under one skill flips.
 
-    def __init__(self, seed: int = 0, noise: float = 0.0) -> None:
+    `lapses` is the share of items on which the target forgets a rule that it was given, unless the skill reminds it;
+    `habit` names a knack whose override the failure analyst likes to propose.
+    """
+
+    def __init__(self, seed: int = 0, noise: float = 0.0, *, lapses: float = 0.0, habit: str = "") -> None:
         self.seed = seed
         self.noise = noise
+        self.lapses = lapses
+        self.mind = editors.Mind(seed, habit)
         self._readings: dict[str, Reading] = {}
 
     def __call__(self, request: Request) -> str:
-        system = "\n".join(m.content for m in request.messages if m.role == "system")
-        return self.reply(system, "\n".join(m.content for m in request.messages if m.role == "user"))
+        system = "\n".join(m.text for m in request.messages if m.role == "system")
+        return self.reply(system, "\n".join(m.text for m in request.messages if m.role == "user"))
 
     def reply(self, system: str, user: str) -> str:
         reading = self.read(system)
         if reading.editor is not None:
-            return json.dumps(reading.editor.answer(user, self.seed), ensure_ascii=False)
+            return json.dumps(reading.editor.answer(user, self.mind), ensure_ascii=False)
         return self._target(reading, user)
 
     def read(self, system: str) -> Reading:
@@ -81,14 +91,21 @@ class World:
         if found is None or knack is None:
             return "I see no question that I know. <answer>unknown</answer>"
         flips = self.noise > 0 and chance(self.seed, "noise", found.group(), reading.digest) < self.noise
-        return target_reply(user, found.group(1), knack, right=reading.masters(knack) != flips)
+        right = reading.masters(knack) and not self._forgets(reading, knack, found.group())
+        return target_reply(user, found.group(1), knack, right=right != flips)
+
+    def _forgets(self, reading: Reading, knack: Knack, question: str) -> bool:
+        apt = knack.needs_rule and knack.name not in reading.reminded
+        return apt and chance(self.seed, "lapse", question) < self.lapses
 
 
 def read_skill(system: str) -> Reading:
     marks = {(kind, name) for kind, name in _MARK.findall(system) if name in BY_NAME}
-    rules = frozenset(name for kind, name in marks if kind == "Rule")
-    overrides = frozenset(name for kind, name in marks if kind == "Override")
-    return Reading(editors.editor(system), rules, overrides, hashlib.sha256(system.encode()).hexdigest()[:16])
+    rules, overrides, restored, reminded = (
+        frozenset(name for kind, name in marks if kind == word) for word in ("Rule", "Override", "Restore", "Reminder")
+    )
+    name = hashlib.sha256(system.encode()).hexdigest()[:16]
+    return Reading(editors.editor(system), rules, overrides, name, restored, reminded)
 
 
 def target_reply(user: str, entity: str, knack: Knack, *, right: bool) -> str:

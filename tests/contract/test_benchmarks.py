@@ -9,6 +9,13 @@ from skillopt.registry import BENCHMARKS, load, names
 from skillopt.testing.benchmark_contract import BenchmarkContract
 
 ROWS = {
+    "own": (
+        {"id": "1", "input": "Where is my parcel?", "answer": "shipping", "scorer": "choice",
+         "choices": ["billing", "shipping"]},
+        {"id": "2", "input": "12 apples at 2.50?", "answer": 30, "scorer": "number"},
+        {"id": "3", "input": {"name": "Ada", "year": "1815"}, "answer": {"name": "Ada"}, "scorer": "json_fields"},
+        {"id": "4", "input": "Capital of France?", "answer": ["Paris", "the city of Paris"], "scorer": "f1"},
+    ),
     "searchqa": (
         {"id": "q1", "question": "This 1974 Terry Jacks hit", "context": "[DOC] x", "answers": ["Seasons in the Sun"]},
         {"id": "q2", "question": "A two-article band", "context": "[DOC] The The", "answers": ["The The", "the the"]},

@@ -63,12 +63,17 @@ def test_a_refused_key_stops_at_once(tmp_path: Path) -> None:
 
 def test_a_few_missing_items_are_left_out_and_said(tmp_path: Path) -> None:
     """Some items cannot be had: they are missing on both sides of the gate, in the results and in the summary."""
-    with LoopbackServer.in_thread(seed=9) as calm, LoopbackServer.in_thread(seed=9, faults=Faults(rate_500=0.04)) as flaky:
+    with (
+        LoopbackServer.in_thread(seed=9) as calm,
+        LoopbackServer.in_thread(seed=9, faults=Faults(rate_500=0.04)) as flaky,
+    ):
         settings = QUICK | {"model.max_attempts": 1, "train.num_epochs": 1}
         settings |= {"model.target_azure_openai_endpoint": flaky.url}
         outcome = Trial(tmp_path, calm.url, CONFIG, settings).write_items(40, 40, 40).train("r")
     assert outcome.view.missing and {m.failure.kind for m in outcome.view.missing} == {"server"}
-    rows = [json.loads(line) for line in (tmp_path / "r/selection_eval_baseline/results.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "r/selection_eval_baseline/results.jsonl").read_text().splitlines()
+    ]
     assert len(rows) == 40 and any(row["hard"] is None for row in rows)
     assert all((row["hard"] is None) == ("failure_kind" in row) for row in rows)
     assert json.loads((tmp_path / "r/summary.json").read_text())["missing"]

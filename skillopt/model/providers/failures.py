@@ -32,9 +32,10 @@ _KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
     ("auth", re.compile(r"invalid_api_key|api_key_invalid|invalid api key|incorrect api key|api key not valid")),
 )
 _QUOTA = re.compile(r"insufficient_quota|billing|insufficient (balance|credits?)|exceeded your current quota")
+_NO_CREDIT = "credit balance is too low"
 
 _ADVICE: dict[str, str] = {
-    "auth": "check the key (AZURE_OPENAI_API_KEY or OPENAI_API_KEY) and that it may use this model",
+    "auth": "check the key ({key}) and that it may use this model",
     "not_found": "check the model name and the endpoint",
     "context_length": "the prompt is too long for this model",
     "quota": "the account's quota is used up; check the plan and billing",
@@ -59,9 +60,12 @@ class Reply:
         return Reply(status, self.headers, json.dumps({"error": error}).encode())
 
 
-def failure(reply: Reply, identity: str, secret: str) -> ModelError:
+def failure(
+    reply: Reply, identity: str, secret: str, key_variable: str = "AZURE_OPENAI_API_KEY or OPENAI_API_KEY"
+) -> ModelError:
     """The typed error of a reply that is not a completion; its text never holds the key."""
     kind, advice = _classify(reply)
+    advice = advice.format(key=key_variable)
     said = scrub(" ".join(reply.text().split()), secret)[:SHOWN] or "no text"
     message = f"{identity}: HTTP {reply.status}: {said}" + (f" ({advice})" if advice else "")
     wait = _retry_after(reply.headers, time.time()) if kind in ("rate_limited", "server") else None
@@ -77,11 +81,11 @@ def scrub(text: str, secret: str) -> str:
 
 def _classify(reply: Reply) -> tuple[ErrorKind, str]:
     status, text = reply.status, reply.text()[:20_000].lower()
-    if status == 402 or (status == 429 and _QUOTA.search(text)):
+    if status == 402 or (status == 429 and _QUOTA.search(text)) or (status == 400 and _NO_CREDIT in text):
         return "auth", _ADVICE["quota"]
-    if status in (408, 409, 425) or status >= 500:
+    if status in (408, 409, 425) or (status >= 500 and status != 529):
         return "server", ""
-    if status == 429:
+    if status in (429, 529):
         return "rate_limited", ""
     kind = _client_kind(status, text)
     return kind, _ADVICE.get(kind, "")

@@ -1,7 +1,8 @@
-"""Chat completions over HTTP for OpenAI, Azure OpenAI and every server that speaks their routes.
+"""OpenAI, Azure OpenAI and every server that speaks their routes, over HTTP.
 
 One pooled session without a limit of its own: how many calls are in flight is the business of `model.limit`, when to
-try again that of `model.retry`. A parameter that a server refuses by name is left out from then on.
+try again that of `model.retry`. A parameter that a server refuses by name is left out from then on, and a model that
+is on the Responses route only is found out by asking.
 """
 
 from __future__ import annotations
@@ -9,30 +10,37 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from dataclasses import replace
 
 import aiohttp
+from pydantic_core import PydanticSerializationError, to_json
 
 from skillopt.errors import ModelError
+from skillopt.model.credentials import TokenSource, token_source
 from skillopt.model.endpoint import Endpoint
+from skillopt.model.providers import wire_chat, wire_responses
 from skillopt.model.providers.failures import Reply, failure, scrub
 from skillopt.model.types import Completion, Request
-from skillopt.types import JSON, Usage
+from skillopt.types import JSON
 
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 30.0
-LEARNABLE = ("max_completion_tokens", "reasoning_effort")
+LEARNABLE = ("max_completion_tokens", "reasoning_effort", "temperature", "response_format")
+_SPELLINGS = {"reasoning.effort": "reasoning_effort", "text.format": "response_format"}
 
 
 class OpenAIProvider:
     """A `Provider` for one endpoint and one model."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, tokens: TokenSource | None = None) -> None:
         self._endpoint = endpoint
-        self._url = endpoint.url
+        self._tokens = tokens or (token_source(endpoint.sign_in) if endpoint.sign_in else None)
         self._session: aiohttp.ClientSession | None = None
         self._refused: frozenset[str] = frozenset()
+        self._responses = endpoint.api == "responses" or (
+            endpoint.api == "auto" and wire_responses.is_needed(endpoint.model)
+        )
 
     def __repr__(self) -> str:
         return f"OpenAIProvider({self.identity!r})"
@@ -42,28 +50,47 @@ class OpenAIProvider:
         return self._endpoint.identity
 
     async def complete(self, request: Request) -> Completion:
-        """One call; a parameter the server refuses by name is left out and the call sent again."""
-        refused = self._refused
-        reply = await self._post(request, refused)
-        while reply.status in (400, 422) and (news := _refusals(reply, request) - refused):
-            refused |= news
-            reply = await self._post(request, refused)
+        """One call; what the server refuses by name is left out and the call sent again."""
+        request = self._fitted(request)
+        refused, responses = self._refused, self._responses
+        reply = await self._post(request, refused, responses)
+        while reply.status in (400, 404, 422):
+            if not responses and self._endpoint.api == "auto" and wire_responses.is_asked_for(reply):
+                responses = True
+            elif reply.status != 404 and (news := _refusals(reply, request) - refused):
+                refused |= news
+            else:
+                break
+            reply = await self._post(request, refused, responses)
         if reply.status != 200:
-            raise failure(reply, self.identity, self._secret())
-        self._remember(refused)
-        return _read(reply, self.identity, self._secret())
+            raise failure(reply, self.identity, self._secret(), self._endpoint.key_variable)
+        self._remember(refused, responses)
+        wire = wire_responses if responses else wire_chat
+        return wire.read(reply, self.identity, self._secret())
 
     async def close(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
-    async def _post(self, request: Request, refused: frozenset[str]) -> Reply:
-        payload = json.dumps(_body(request, self._endpoint.model, refused)).encode()
+    def _fitted(self, request: Request) -> Request:
+        """The backend's own temperature where the call has none, and its own limit on the answer."""
+        own = self._endpoint
+        temperature = own.temperature if request.temperature is None else request.temperature
+        limit = min(request.max_tokens, own.max_tokens) if own.max_tokens else request.max_tokens
+        return replace(request, temperature=temperature, max_tokens=limit)
+
+    async def _post(self, request: Request, refused: frozenset[str], responses: bool) -> Reply:
+        wire = wire_responses if responses else wire_chat
+        url = self._endpoint.responses_url if responses else self._endpoint.url
+        payload = _encoded(wire.body(request, self._endpoint, refused))
         limit = aiohttp.ClientTimeout(total=request.timeout, sock_connect=CONNECT_SECONDS)
+        headers = await self._headers()
         try:
             # A redirect would carry the key to an address nobody configured.
-            async with self._open().post(self._url, data=payload, timeout=limit, allow_redirects=False) as response:
+            async with self._open().post(
+                url, data=payload, headers=headers, timeout=limit, allow_redirects=False
+            ) as response:
                 return Reply(response.status, response.headers, await response.read())
         except asyncio.TimeoutError as exc:
             seconds = f" within {request.timeout:g} s" if request.timeout else ""
@@ -78,13 +105,15 @@ class OpenAIProvider:
         """The session belongs to the running loop, so it is made on the first call and not before."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0), headers=self._headers(), cookie_jar=aiohttp.DummyCookieJar()
+                connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar()
             )
         return self._session
 
-    def _headers(self) -> dict[str, str]:
+    async def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "User-Agent": "SkillOpt"}
-        if self._endpoint.auth == "bearer":
+        if self._tokens is not None:
+            headers["Authorization"] = f"Bearer {(await self._tokens()).get_secret_value()}"
+        elif self._endpoint.auth == "bearer":
             headers["Authorization"] = f"Bearer {self._secret()}"
         elif self._endpoint.auth == "azure_key":
             headers["api-key"] = self._secret()
@@ -94,71 +123,32 @@ class OpenAIProvider:
         key = self._endpoint.api_key
         return key.get_secret_value() if key else ""
 
-    def _remember(self, refused: frozenset[str]) -> None:
-        news = refused - self._refused
+    def _remember(self, refused: frozenset[str], responses: bool) -> None:
+        for name in sorted(refused - self._refused - {"max_completion_tokens"}):
+            log.warning("%s does not take %s; calls go on without it", self.identity, name)
+        if responses and not self._responses:
+            log.info("%s is called through the Responses API", self.identity)
         self._refused |= refused
-        if "reasoning_effort" in news:
-            log.warning("%s does not take reasoning_effort; calls go on without it", self.identity)
-
-
-def _body(request: Request, model: str, refused: frozenset[str]) -> dict[str, JSON]:
-    tokens = "max_tokens" if "max_completion_tokens" in refused else "max_completion_tokens"
-    body: dict[str, JSON] = {
-        "model": model,
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        tokens: request.max_tokens,
-    }
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.reasoning_effort and "reasoning_effort" not in refused:
-        body["reasoning_effort"] = request.reasoning_effort
-    return body | dict(request.extra)
+        self._responses |= responses
 
 
 def _refusals(reply: Reply, request: Request) -> frozenset[str]:
     """Parameters of this request that the server's complaint names and that can be left out."""
     complaint = reply.text()
     named = {name for name in LEARNABLE if name in complaint}
-    return frozenset(named if request.reasoning_effort else named - {"reasoning_effort"})
+    named |= {name for spelling, name in _SPELLINGS.items() if spelling in complaint}
+    sent = {
+        "max_completion_tokens": True,
+        "reasoning_effort": bool(request.reasoning_effort),
+        "temperature": request.temperature is not None,
+        "response_format": request.json_schema is not None,
+    }
+    return frozenset(name for name in named if sent[name])
 
 
-def _read(reply: Reply, identity: str, secret: str) -> Completion:
-    """Take a 200 body apart; anything but a choice with a message is the provider's mistake."""
+def _encoded(body: JSON) -> bytes:
+    """JSON by the fast way; half a surrogate pair, which a model may have written, goes out escaped by the slow one."""
     try:
-        body = json.loads(reply.body)
-        if not body.get("choices") and body.get("error"):
-            raise failure(reply.inner(body["error"]), identity, secret)
-        choice = body["choices"][0]
-        message = choice["message"]
-        text = _text(message.get("content")) or _text(message.get("refusal"))
-        finish = str(choice.get("finish_reason") or "stop")
-        completion = Completion(text, _usage(body.get("usage")), finish, str(body.get("model") or ""))
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as exc:
-        raise ModelError(
-            "malformed", f"{identity}: not a chat completion: {scrub(reply.text()[:300], secret)}"
-        ) from exc
-    if not text.strip() and finish == "stop":
-        raise ModelError("empty", f"{identity}: the model answered without text")
-    if not text.strip() and finish == "content_filter":
-        raise ModelError("content_filter", f"{identity}: the content filter withheld the answer")
-    return completion
-
-
-def _text(content: JSON) -> str:
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if part.get("type") == "text")
-    return content if isinstance(content, str) else ""
-
-
-def _usage(row: JSON) -> Usage:
-    if not isinstance(row, Mapping) or not row:
-        return Usage(calls=1, unreported=1)
-    prompt_details: Mapping[str, JSON] = row.get("prompt_tokens_details") or {}
-    completion_details: Mapping[str, JSON] = row.get("completion_tokens_details") or {}
-    return Usage(
-        calls=1,
-        prompt_tokens=int(row.get("prompt_tokens") or 0),
-        completion_tokens=int(row.get("completion_tokens") or 0),
-        cached_tokens=int(prompt_details.get("cached_tokens") or 0),
-        reasoning_tokens=int(completion_details.get("reasoning_tokens") or 0),
-    )
+        return to_json(body)
+    except PydanticSerializationError:
+        return json.dumps(body).encode()

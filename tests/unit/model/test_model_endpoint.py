@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 
 from skillopt.errors import ConfigError
-from skillopt.model.endpoint import resolve
+from skillopt.model.resolve import resolve
 
 KEY = "sk-very-secret-key-123456"
 BASE = {"optimizer": "big", "target": "small", "azure_openai_api_version": "2024-12-01-preview"}
@@ -90,14 +90,32 @@ def test_modes_and_routes(address: str, mode: str, key: str, auth: str, url: str
     ("config", "environ", "words"),
     [
         ({}, {}, ["AZURE_OPENAI_ENDPOINT", "OPENAI_BASE_URL", "--azure_openai_endpoint", "optimizer"]),
-        ({ENDPOINT: "https://r.openai.azure.com"}, {}, ["AZURE_OPENAI_API_KEY"]),
+        (
+            {ENDPOINT: "https://r.openai.azure.com", "azure_openai_auth_mode": "api_key"},
+            {},
+            ["AZURE_OPENAI_API_KEY", "az login"],
+        ),
         ({ENDPOINT: "localhost:8000"}, {}, ["http://"]),
         ({ENDPOINT: "http://[broken"}, {}, ["http://"]),
         ({ENDPOINT: f"http://me:{KEY}@host/v1"}, {}, ["user name or password"]),
-        ({ENDPOINT: "http://h/v1", "azure_openai_auth_mode": "azure_cli"}, {}, ["next", "AZURE_OPENAI_API_KEY"]),
+        ({ENDPOINT: "http://h/v1", "azure_openai_auth_mode": "azure_cli"}, {}, ["https", "openai.azure.com"]),
         ({ENDPOINT: "http://h/v1"}, {"AZURE_OPENAI_AUTH_MODE": "magic"}, ["AZURE_OPENAI_AUTH_MODE", "magic"]),
         ({ENDPOINT: "http://h/v1", "azure_openai_api_key": f"{KEY}\nX: y"}, {}, ["azure_openai_api_key"]),
-        ({"optimizer_backend": "claude_chat"}, {}, ["claude_chat", "openai_chat", "openai_compatible"]),
+        ({"optimizer_backend": "claude_chat"}, {}, ["claude_chat", "ANTHROPIC_API_KEY"]),
+        ({"optimizer_backend": "codex_exec"}, {}, ["codex_exec", "openai_chat", "claude_chat", "qwen_chat"]),
+        ({"optimizer_backend": "cursor_exec"}, {}, ["cursor_exec", "openai_compatible", "minimax_chat"]),
+        ({"optimizer_backend": "minimax_chat"}, {}, ["MINIMAX_API_KEY"]),
+        ({"optimizer_backend": "minimax_chat"}, {"MINIMAX_REGION": "mars", "MINIMAX_API_KEY": "k"}, ["mars", "cn_zh"]),
+        ({"optimizer_backend": "openai_compatible"}, {}, ["OPENAI_COMPATIBLE_BASE_URL", "model.vendor", "groq"]),
+        ({"optimizer_backend": "openai_compatible", "vendor": "acme"}, {}, ["acme", "model.vendor", "deepseek"]),
+        ({"optimizer_backend": "openai_compatible", "vendor": "groq"}, {"OPENAI_API_KEY": "k"}, ["GROQ_API_KEY"]),
+        ({"optimizer_backend": "qwen_chat"}, {"QWEN_CHAT_THINKING_MODE": "perhaps"}, ["perhaps", "server_default"]),
+        (
+            {"optimizer_backend": "qwen_chat", "qwen_chat_enable_thinking": True},
+            {"QWEN_CHAT_THINKING_MODE": "disabled"},
+            ["QWEN_CHAT_THINKING_MODE", "model.qwen_chat_enable_thinking"],
+        ),
+        ({"optimizer_backend": "qwen_chat"}, {"QWEN_CHAT_TEMPERATURE": "warm"}, ["QWEN_CHAT_TEMPERATURE", "warm"]),
         ({"optimizer": "", ENDPOINT: "http://h/v1"}, {}, ["model.optimizer", "--optimizer_model"]),
     ],
 )

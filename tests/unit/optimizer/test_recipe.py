@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.optimizer.recipe import patch_recipe
+from skillopt.optimizer.rate import scheduled, unlimited
+from skillopt.optimizer.recipe import Settings, patch_recipe
 from skillopt.optimizer.schedules import constant
 from skillopt.optimizer.select import select
 from skillopt.optimizer.transforms import chain, drop_duplicates, protect
@@ -45,14 +46,14 @@ async def test_a_chain_runs_in_order_and_an_empty_one_changes_nothing(context):
 
 
 async def test_the_model_ranks_only_above_the_budget(script, context):
-    assert await select(script.desk, constant(3))(context, pool(3)) == pool(3)
+    assert await select(script.desk, scheduled(constant(3)))(context, pool(3)) == pool(3)
     record = script.records["e01s02/select"]
     assert (record.budget, record.mode, record.fallback, script.calls) == (3, "fixed", None, [])
 
 
 async def test_ranking_is_read_leniently_and_clipped(script, context):
     script.reply = lambda title, user: {"reasoning": "r", "selected_indices": ["3", 3, 99, -1, None, 0.0, 1]}
-    found = await select(script.desk, constant(2))(context, pool(4))
+    found = await select(script.desk, scheduled(constant(2)))(context, pool(4))
     assert contents(found) == ["- rule 3", "- rule 0"]
     assert found.ranking_details == {"reasoning": "r", "selected_indices": [3, 0]} and "2 of 4" in found.reasoning
     assert "at most 2 edits" in script.calls[0][1] and script.calls[0][2] == "ranking"
@@ -63,21 +64,21 @@ async def test_ranking_is_read_leniently_and_clipped(script, context):
 async def test_an_invalid_ranking_falls_back_to_support_then_order(script, context, answer):
     script.reply = lambda title, user: answer
     edits = [Edit("append", str(k), support_count=count) for k, count in enumerate([None, 1, 5, 1])]
-    found = await select(script.desk, constant(3))(context, Patch(tuple(edits)))
+    found = await select(script.desk, scheduled(constant(3)))(context, Patch(tuple(edits)))
     assert contents(found) == ["2", "1", "3"] and script.records["e01s02/select"].fallback
 
 
 async def test_budget_zero_selects_nothing_and_none_selects_all(script, context):
-    assert contents(await select(script.desk, constant(0))(context, pool(2))) == []
+    assert contents(await select(script.desk, scheduled(constant(0)))(context, pool(2))) == []
     script.records.clear()
-    assert len((await select(script.desk, None)(context, pool(50))).edits) == 50
+    assert len((await select(script.desk, unlimited())(context, pool(50))).edits) == 50
     record = script.records["e01s02/select"]
     assert (record.budget, record.mode, script.calls) == (None, "none", [])
 
 
 async def test_the_recipe_makes_a_candidate_and_records_its_stages(script, context):
     patch = Patch((Edit("append", "- New."), Edit("replace", "x", "not there"), Edit("append", "- New.")))
-    found = await patch_recipe(script.desk, merge_batch_size=8, schedule=constant(4))(
+    found = await patch_recipe(script.desk, Settings(limit=scheduled(constant(4))))(
         context, [Reflection("failure", ("a",), patch)]
     )
     assert "- New." in found.skill.body and found.skill.region("slow_update") == "Stay calm."
@@ -91,5 +92,5 @@ async def test_the_recipe_makes_a_candidate_and_records_its_stages(script, conte
 
 
 async def test_nothing_learned_leaves_the_skill_as_it_is(script, context):
-    found = await patch_recipe(script.desk, merge_batch_size=8, schedule=constant(4))(context, [])
+    found = await patch_recipe(script.desk, Settings(limit=scheduled(constant(4))))(context, [])
     assert found.skill == context.skill and found.patch.edits == () and script.calls == []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.testing.analysts import NEUTRAL
 from skillopt.testing.knacks import BY_NAME, KNACKS
 from skillopt.testing.world import World, all_rules, make_items, write_split
 
@@ -124,3 +125,55 @@ def test_the_slow_update_keeps_its_guidance_and_names_what_fails():
     named = {name for name in BY_NAME if f"Rule {name}:" in content}
     assert named == {"keep-title", "initials", "with-unit"}
     assert "with-unit" in json.loads(World().reply("# Meta skill", user))["meta_skill_content"]
+
+
+def test_analysts_learn_from_what_they_are_shown():
+    user = "<current_skill>\nRule initials: x\n</current_skill>\nat most 9 edits\n" + trajectory(1, "with-unit")
+    world, habit = World(habit="gate-colour"), BY_NAME["gate-colour"].override
+    contents = [edit["content"] for edit in edits_of(world.reply("# Failure analyst", user))]
+    assert contents[:2] == [habit, BY_NAME["with-unit"].rule]
+    rejected = f"<previous_steps>\n1. append: {habit}\n</previous_steps>\n{user}"
+    assert habit not in [edit["content"] for edit in edits_of(world.reply("# Failure analyst", rejected))]
+    advice = "<editing_memory>\ngeneral advice changes nothing\n</editing_memory>"
+    users = [f"{advice}\n{user} {n}" for n in range(60)]
+    texts = [e["content"] for u in users for e in edits_of(World().reply("# Failure analyst", u))]
+    assert not set(NEUTRAL) & set(texts)
+
+
+def test_a_lapse_needs_a_reminder_and_an_override_can_be_undone():
+    world = World(lapses=0.5)
+    assert 0.4 < score(world, all_rules()) < 0.8
+    reminders = "\n".join(knack.reminder for knack in KNACKS)
+    assert score(world, f"{all_rules()}\n{reminders}") == 1.0
+    knack = BY_NAME["gate-colour"]
+    assert score(World(), f"{all_rules()}\n{knack.override}\n{knack.restore}") == 1.0
+
+
+def test_an_analyst_who_may_writes_reminders_of_rules_that_stand_there():
+    user = f"<current_skill>\n{BY_NAME['initials'].rule}\n</current_skill>\n"
+    user += trajectory(1, "initials") + trajectory(2, "with-unit")
+    row = json.loads(World().reply("# Failure analyst\n\nAnswer with `appendix_notes`.", user))
+    assert row["appendix_notes"] == [BY_NAME["initials"].reminder]
+    assert "appendix_notes" not in json.loads(World().reply("# Failure analyst", user))
+
+
+def test_suggestions_and_documents_say_the_same_as_edits():
+    override, rule = BY_NAME["initials"].override, BY_NAME["initials"].rule
+    user = f"<current_skill>\n# Skill\n- {override}\n</current_skill>\n{trajectory(1, 'initials')}"
+    rows = json.loads(World().reply("# Failure analyst: suggestions", user))["patch"]["revise_suggestions"]
+    assert [row["instruction"] for row in rows][:2] == [f"Remove this line: {override}", f"Add this line: {rule}"]
+    (document,) = json.loads(World().reply("# Failure analyst: document", user))["patch"]["skill_candidates"]
+    asked = f"{user}\n<suggestions>\n{json.dumps(rows)}\n</suggestions>"
+    written = json.loads(World().reply("# Skill rewriter", asked))
+    assert document["new_skill"] == written["new_skill"] and document["new_skill"].startswith(f"# Skill\n{rule}")
+    two = json.dumps([{"skill_candidates": [document]}, {"skill_candidates": [{"new_skill": "# Skill\nmore"}]}])
+    (merged,) = json.loads(World().reply("# Merge editor: failure: documents", two))["skill_candidates"]
+    assert merged["new_skill"].splitlines()[0] == "# Skill" and merged["new_skill"].endswith("more")
+
+
+def test_the_rate_counts_what_is_worth_it_and_the_appendix_gets_shorter():
+    entries = "\n".join(f"[{n}] {text}" for n, text in enumerate(["Rule a: x", "Read all.", "Override b: y"]))
+    row = json.loads(World().reply("# Learning rate", f"<proposed_edits>\n{entries}\n</proposed_edits>"))
+    assert row["learning_rate"] == 1
+    notes = "<notes>\n- a\n- b\n- c\n</notes>"
+    assert json.loads(World().reply("# Appendix editor", notes)) == {"appendix_notes": ["a b", "c"]}

@@ -1,0 +1,58 @@
+"""From the configuration's words to the parts in which runs differ: analysts, optimizer, work at an epoch's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from skillopt.config.schema import Config
+from skillopt.engine.epoch import meta_skill, slow_update
+from skillopt.engine.run import EpochPass
+from skillopt.evaluation.gates import Strict
+from skillopt.evaluation.objective import Objective
+from skillopt.gradient.desk import Desk
+from skillopt.gradient.reflect import ReflectSettings
+from skillopt.optimizer.build import UPDATE_MODES, build_optimizer
+from skillopt.optimizer.recipe import Optimizer, Settings
+from skillopt.optimizer.schedules import Schedule
+from skillopt.types import Source
+
+
+def reflect_settings(
+    config: Config, schedule: Schedule, reference: Callable[[str], str] | None = None
+) -> ReflectSettings:
+    """How analysts work. Without a learning rate they have no budget either."""
+    gradient, settings = config.gradient, config.optimizer
+    heard: dict[str, tuple[Source, ...]] = {"both": ("failure", "success"), "failure_only": ("failure",)}
+    return ReflectSettings(
+        minibatch_size=gradient.minibatch_size,
+        failure_only=gradient.failure_only,
+        schedule=None if settings.lr_control_mode == "none" else schedule,
+        tokens=gradient.trajectory_tokens,
+        mode=UPDATE_MODES[settings.skill_update_mode].mode,
+        notes_from=heard[settings.skill_aware_appendix_source] if settings.use_skill_aware_reflection else (),
+        reference=reference,
+    )
+
+
+def optimizer(config: Config, desk: Desk, schedule: Schedule) -> Optimizer:
+    return build_optimizer(
+        desk,
+        update_mode=config.optimizer.skill_update_mode,
+        lr_control=config.optimizer.lr_control_mode,
+        schedule=schedule,
+        settings=Settings(
+            merge_batch_size=config.gradient.merge_batch_size,
+            rewrite_tokens=config.model.rewrite_max_completion_tokens,
+            notes_threshold=config.optimizer.skill_aware_consolidate_threshold,
+        ),
+    )
+
+
+def epoch_passes(config: Config, objective: Objective) -> tuple[EpochPass, ...]:
+    """A gated slow update has the strict gate even where the steps' own gate is off."""
+    settings = config.optimizer
+    gate = Strict(objective) if settings.slow_update_gate_with_selection else None
+    slow: EpochPass = partial(slow_update, gate=gate)
+    wanted = ((slow, settings.use_slow_update), (meta_skill, settings.use_meta_skill))
+    return tuple(epoch_pass for epoch_pass, used in wanted if used)

@@ -1,0 +1,1 @@
+"""The benchmark `own`: anybody's examples, scored by name, without adapter code."""
