@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skillopt.app import evaluate as evaluate
-    from skillopt.app import train as train
+    from skillopt.api import evaluate as evaluate
+    from skillopt.api import train as train
     from skillopt.envs.base import Benchmark as Benchmark
     from skillopt.skill.document import Skill as Skill
     from skillopt.types import Edit as Edit
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
-    "train": "skillopt.app",
-    "evaluate": "skillopt.app",
+    "train": "skillopt.api",
+    "evaluate": "skillopt.api",
     "Benchmark": "skillopt.envs.base",
     "Skill": "skillopt.skill.document",
     "Edit": "skillopt.types",

@@ -107,9 +107,8 @@ async def run_training(
     brought: Brought = NOTHING,
 ) -> Outcome:
     """Train, or continue the run that is already in the output directory."""
-    config = _supported(loaded.config)
-    run_dir = _directory(config, fresh=fresh)
-    inputs = _inputs(config, environ, run_dir, brought.skill or _seed_skill(config), brought)
+    run_dir = _directory(loaded.config, fresh=fresh)
+    inputs = checked_inputs(loaded, environ=environ, run_dir=run_dir, brought=brought)
     started = _started("train", inputs, {})
     async with _session(inputs, started, watcher, on_commit) as open_run:
         if open_run.view.finished is None:
@@ -166,6 +165,12 @@ async def _session(
                 yield open_run
     finally:
         await models.close()
+
+
+def checked_inputs(loaded: Loaded, *, environ: Mapping[str, str], run_dir: Path, brought: Brought = NOTHING) -> Inputs:
+    """Everything a training run is made of, checked and not yet paid for."""
+    config = _supported(loaded.config)
+    return _inputs(config, environ, run_dir, brought.skill or _seed_skill(config), brought)
 
 
 def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Skill, brought: Brought) -> Inputs:

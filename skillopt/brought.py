@@ -61,7 +61,7 @@ def _borrowed(config: Config, role: str, other: str) -> Config:
     keys = {name: value for name, value in config.model if name == other or name.startswith(f"{other}_")}
     mirrored = {f"{role}{name.removeprefix(other)}": value for name, value in keys.items()}
     known = {name: value for name, value in mirrored.items() if name in type(config.model).model_fields}
-    price = {f"{role}_price_per_million_tokens": getattr(config.budget, f"{other}_price_per_million_tokens")}
+    price = {f"{role}_price_per_million_tokens": dict(config.budget)[f"{other}_price_per_million_tokens"]}
     return config.model_copy(
         update={
             "model": config.model.model_copy(update=known),

@@ -47,7 +47,7 @@ class FunctionAgent:
 
 
 class FunctionModel:
-    """A function `f(system, user) -> text` as a provider, for an optimizer that is reached through code of one's own."""
+    """A function `f(system, user) -> text` as a provider: an optimizer that is reached through code of one's own."""
 
     def __init__(self, function: Function | None, identity: str) -> None:
         self._function = function
@@ -72,17 +72,20 @@ class FunctionModel:
 async def call(function: Function, first: str, second: JSON, *, timeout: float | None) -> JSON:
     """One call, in time; errors get the type by which a failed call becomes missing data."""
     try:
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
-            work = cast("Awaitable[JSON]", function(first, second))
-        else:
-            work = _in_thread(lambda: function(first, second))
-        return await asyncio.wait_for(work, timeout)
+        return await asyncio.wait_for(_called(function, first, second), timeout)
     except asyncio.TimeoutError as error:
         raise ModelError("timeout", f"the function gave no answer within {timeout:g} s (env.exec_timeout)") from error
     except SkillOptError:
         raise
     except Exception as error:
         raise ModelError("function_error", f"the function raised {_described(error)}") from error
+
+
+async def _called(function: Function, first: str, second: JSON) -> JSON:
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+        return await cast("Awaitable[JSON]", function(first, second))
+    result = await _in_thread(lambda: function(first, second))
+    return await result if inspect.isawaitable(result) else result
 
 
 def _in_thread(work: Callable[[], T]) -> asyncio.Future[T]:

@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from skillopt import __version__
+from skillopt.cli.doctor import doctor
 from skillopt.cli.look import list_names, runs, settings
 from skillopt.cli.work import evaluate, train
 from skillopt.errors import SkillOptError
@@ -25,7 +26,7 @@ def cli() -> None:
     """Train a skill document for a frozen model."""
 
 
-for _command in (train, evaluate, runs, settings, list_names):
+for _command in (train, evaluate, doctor, runs, settings, list_names):
     cli.add_command(_command)
 
 

@@ -114,7 +114,8 @@ def configured(command: Callable[..., None]) -> Callable[..., None]:
                      help="Show every flag and leave."),
         click.option("-v", "--verbose", count=True, help="Say more; twice for everything."),
         click.option(_CFG, "cfg_options", multiple=True, metavar="KEY=VALUE ...", help="Any settings."),
-        click.option("--config", required=True, type=click.Path(path_type=Path), help="Configuration file (YAML)."),
+        click.option("--config", type=click.Path(path_type=Path),
+                     help="Configuration file (YAML); by default ./skillopt.yaml."),
     ):  # fmt: skip
         command = decorate(command)
     return command

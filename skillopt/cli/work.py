@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from skillopt.cli.environment import environment
 from skillopt.cli.flags import FlagCommand, configured, running
 
 if TYPE_CHECKING:
@@ -23,18 +23,28 @@ SPLITS = ("train", "valid_seen", "valid_unseen", "all", "val", "selection", "tes
 
 
 @click.command(cls=FlagCommand)
+@click.option("--dry-run", is_flag=True, help="Check everything and print the quote; no model is called.")
 @running
 @configured
-def train(config: Path, cfg_options: tuple[str, ...], fresh: bool, plain: bool, verbose: int, **flags: JSON) -> None:
+def train(
+    config: Path, cfg_options: tuple[str, ...], dry_run: bool, fresh: bool, plain: bool, verbose: int, **flags: JSON
+) -> None:
     """Train a skill. The same command again continues a run that was stopped."""
     import asyncio
 
     from skillopt import app
+    from skillopt.progress.quote import quote_line, quote_table
+    from skillopt.quoting import quote_training
 
     console, watcher = _display(plain, verbose)
-    loaded = loaded_from(config, cfg_options, flags)
-    outcome = asyncio.run(app.run_training(loaded, environ=os.environ, fresh=fresh, watcher=watcher))
-    _print_summary(console, outcome)
+    loaded, environ = loaded_from(config, cfg_options, flags), environment()
+    quote = quote_training(loaded, environ)
+    if dry_run:
+        console.print(quote_table(quote))
+    console.print(quote_line(quote), highlight=False, soft_wrap=True)
+    if not dry_run:
+        outcome = asyncio.run(app.run_training(loaded, environ=environ, fresh=fresh, watcher=watcher))
+        _print_summary(console, outcome)
 
 
 def _split_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -76,7 +86,7 @@ def evaluate(
 
     console, watcher = _display(plain, verbose)
     loaded = loaded_from(config, cfg_options, flags)
-    work = app.run_evaluation(loaded, environ=os.environ, skill=skill, split=split, fresh=fresh, watcher=watcher)
+    work = app.run_evaluation(loaded, environ=environment(), skill=skill, split=split, fresh=fresh, watcher=watcher)
     _print_summary(console, asyncio.run(work))
 
 

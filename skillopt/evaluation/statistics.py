@@ -42,14 +42,27 @@ def wilson(passed: float, n: int, level: float = LEVEL) -> Interval:
     return Interval(share, low, high, n, level)
 
 
-def bootstrap(values: Sequence[float], *, seed: int = 0, level: float = LEVEL, resamples: int = 10_000) -> Interval:
-    """The percentile bootstrap of a mean."""
+def bootstrap(
+    values: Sequence[float],
+    *,
+    seed: int = 0,
+    level: float = LEVEL,
+    resamples: int = 10_000,
+    support: tuple[float, float] = (0.0, 1.0),
+) -> Interval:
+    """The percentile bootstrap of a mean.
+
+    Equal values would come back without any width. What n items did not show may still be a small share of all
+    (Wilson's bound for none of n), and `support` says how far off it could lie.
+    """
     n = len(values)
     if n < 1:
         raise ValueError("an interval needs at least one item")
     mean = fmean(values)
     if min(values) == max(values):
-        return Interval(mean, mean, mean, n, level)
+        unseen = wilson(0, n, level).high
+        low, high = (mean + unseen * (bound - mean) for bound in support)
+        return Interval(mean, low, high, n, level)
     draw = Random(seed).choices
     times = max(1_000, min(resamples, _WORK // n))
     means = sorted(sum(draw(values, k=n)) / n for _ in range(times))
@@ -64,7 +77,7 @@ def paired_bootstrap(
     if len(before) != len(after):
         raise ValueError(f"paired samples differ in length: {len(before)} and {len(after)}")
     differences = [b - a for a, b in zip(before, after, strict=True)]
-    return bootstrap(differences, seed=seed, level=level, resamples=resamples)
+    return bootstrap(differences, seed=seed, level=level, resamples=resamples, support=(-1.0, 1.0))
 
 
 def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = LEVEL) -> Interval:

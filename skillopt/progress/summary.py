@@ -9,8 +9,9 @@ from types import MappingProxyType
 
 from rich.text import Text
 
+from skillopt.evaluation.report import lift_on_test
 from skillopt.journal.view import RunView
-from skillopt.progress.words import apart, count, duration, score, tokens
+from skillopt.progress.words import apart, count, duration, score, setting, tokens
 from skillopt.skill.diff import unified
 from skillopt.types import Tally, Usage
 
@@ -55,6 +56,7 @@ def _scores(view: RunView) -> Iterable[Row]:
     done = view.finished
     if done is not None and done.baseline_test and done.best_test:
         yield "test", _tested(done.baseline_test, done.best_test)
+        yield from _lift(view)
         same = state is None or state.best.digest == state.current.digest
         if done.final_test and not same:
             yield "test, final", f"hard {score(done.final_test.hard)}, soft {score(done.final_test.soft)}"
@@ -71,6 +73,16 @@ def _tested(seed: Tally, best: Tally) -> str:
     hard, soft = _change(seed.hard, best.hard), _change(seed.soft, best.soft)
     sizes = count(best.n, "item") if seed.n == best.n else f"{seed.n} and {best.n} items"
     return f"hard {hard}, soft {soft} ({sizes})"
+
+
+def _lift(view: RunView) -> Iterable[Row]:
+    """The difference with its interval, in the score that the gate compared."""
+    metric = "soft" if setting(view, "evaluation", "gate_metric") == "soft" else "hard"
+    lift = lift_on_test(view, metric)
+    if lift is not None:
+        change = lift.change
+        sure = f"{change.level:.0%} interval {change.low:+.2f} to {change.high:+.2f}, {count(change.n, 'paired item')}"
+        yield "test lift", f"{metric} {change.value:+.2f} ({sure})"
 
 
 def _change(before: float | None, after: float | None) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from skillopt.agents.base import Agent
 from skillopt.envs.base import Benchmark
-from skillopt.errors import ModelError, SkillOptError, StageStopped
+from skillopt.errors import BudgetExhausted, ModelError, SkillOptError, StageStopped
 from skillopt.journal.events import RolloutDone
 from skillopt.journal.log import Journal
 from skillopt.model.types import FATAL, Provider
@@ -147,6 +147,11 @@ class Stage:
                 if rollout.failure is not None:
                     rollout = await self._settle(wanted, rollout)
                 yield rollout
+        except BudgetExhausted:
+            # No further attempt is started, but what is under way is paid for: it is waited for and recorded.
+            feeder.cancel()
+            await asyncio.gather(feeder, *self._tasks, return_exceptions=True)
+            raise
         finally:
             feeder.cancel()
             for task in self._tasks:

@@ -69,6 +69,14 @@ class Own(Benchmark):
         self._rubric = rubric_text(options.rubric) if kind_of(options.scorer) == JUDGE else ""
         self._template = _template(options.template)
 
+    def already_cut(self, source: DataSource) -> bool:
+        """Whether the splits were made elsewhere."""
+        return isinstance(self._rows, Mapping) or (self._rows is None and source.split_mode == "split_dir")
+
+    def where(self, source: DataSource) -> str:
+        """What the data is called in messages."""
+        return IN_MEMORY if self._rows is not None else source.data_path
+
     def table(self, source: DataSource) -> Table:
         """The rows of a single source, mapped and checked."""
         if self._rows is not None and not isinstance(self._rows, Mapping):
@@ -82,7 +90,7 @@ class Own(Benchmark):
         """The table in three: balanced by label, the same for the same rows, ratio and seed."""
         if len(table.rows) < len(NAMES):
             raise DataError(
-                f"{source.data_path or IN_MEMORY}: {len(table.rows)} examples cannot be cut into train, validation and "
+                f"{self.where(source)}: {len(table.rows)} examples cannot be cut into train, validation and "
                 "test; give at least 20, better 100."
             )
         labels = [label_of(row) for row in table.rows]

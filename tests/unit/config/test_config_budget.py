@@ -41,7 +41,6 @@ def test_a_price_in_a_file_and_on_the_command_line(path: Path) -> None:
         ("price_per_million_tokens", "cheap"),
         ("price_per_million_tokens", "1:2:3"),
         ("price_per_million_tokens", {"input": -1.0, "output": 1.0}),
-        ("price_per_million_tokens", {"input": 1.0}),
         ("max_cost_usd", 0),
         ("max_calls", 0),
     ],

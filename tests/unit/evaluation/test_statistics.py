@@ -42,11 +42,16 @@ def test_pairing_removes_what_both_share() -> None:
     assert 0.03 < paired.low < 0.06 and 0.15 < paired.high < 0.19
 
 
-def test_a_seed_gives_one_answer_and_no_change_has_no_width() -> None:
+def test_a_seed_gives_one_answer() -> None:
     before, after = [0.0, 1.0, 0.5, 0.25] * 10, [1.0, 1.0, 0.5, 0.75] * 10
     assert paired_bootstrap(before, after, seed=1) == paired_bootstrap(before, after, seed=1)
-    same = paired_bootstrap(before, before)
-    assert (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
+
+
+def test_equal_differences_still_have_a_width() -> None:
+    """Twenty items without a change do not prove that no item would change."""
+    same, all_won = paired_bootstrap([1.0] * 20, [1.0] * 20), paired_bootstrap([0.0] * 20, [1.0] * 20)
+    assert (same.low, same.high) == (pytest.approx(-0.1611, abs=5e-5), pytest.approx(0.1611, abs=5e-5))
+    assert (all_won.low, all_won.high) == (pytest.approx(1 - 2 * 0.1611, abs=2e-4), 1.0)
 
 
 def test_pass_or_fail_gets_wilson_and_partial_credit_the_bootstrap() -> None:

@@ -1,0 +1,126 @@
+"""A running local model: the worker process, its loopback address, and three calls to it.
+
+The address is guarded by a key made for this process alone. A worker that died is an ordinary connection error: the
+gateway tries again, and the next call starts a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Protocol
+
+import aiohttp
+
+from skillopt.errors import ConfigError, ModelError
+from skillopt.types import JSON
+
+INSTALL = 'the local backend needs its runtime: pip install "skillopt[local]"'
+STARTING = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a worker is told; all of it stays the same for a whole run, else greedy answers may change."""
+
+    path: Path
+    threads: int
+    slots: int
+    context: int
+
+    def line(self, key: str) -> bytes:
+        row = {"path": str(self.path), "threads": self.threads, "slots": self.slots, "context": self.context}
+        return (json.dumps(row | {"key": key}) + "\n").encode()
+
+
+class Server(Protocol):
+    """What the provider needs of a running model; tests give a script."""
+
+    async def post(self, route: str, body: JSON) -> JSON: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class WorkerServer:
+    """Started at the first call; `close` ends the process."""
+
+    order: Order
+    _process: asyncio.subprocess.Process | None = None
+    _session: aiohttp.ClientSession | None = None
+    _address: str = ""
+    _said: IO[bytes] | None = None
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def post(self, route: str, body: JSON) -> JSON:
+        session = await self._started()
+        try:
+            async with session.post(f"{self._address}{route}", json=body) as reply:
+                answer: JSON = await reply.json()
+        except aiohttp.ClientError as error:
+            await self.close()
+            raise ModelError("connection", f"the local model has stopped: {error}. {self._last_words()}") from error
+        if isinstance(answer, dict) and "error" in answer:
+            raise _refusal(answer["error"])
+        return answer
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        process, self._process = self._process, None
+        if session is not None:
+            await session.close()
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+    async def _started(self) -> aiohttp.ClientSession:
+        async with self._starting:
+            if self._session is not None and self._process is not None and self._process.returncode is None:
+                return self._session
+            await self.close()
+            key = secrets.token_hex(16)
+            self._said = tempfile.TemporaryFile()
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "skillopt.model.local_worker",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=self._said,
+            )  # fmt: skip
+            self._address = await self._greeting(self._process, key)
+            timeout = aiohttp.ClientTimeout(total=None)
+            self._session = aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}, timeout=timeout)
+            return self._session
+
+    async def _greeting(self, process: asyncio.subprocess.Process, key: str) -> str:
+        assert process.stdin and process.stdout
+        try:
+            process.stdin.write(self.order.line(key))
+            await process.stdin.drain()
+            while line := await asyncio.wait_for(process.stdout.readline(), STARTING):
+                if line.startswith(b'{"address"'):
+                    return str(json.loads(line)["address"])
+        except (asyncio.TimeoutError, OSError):
+            process.kill()
+        await process.wait()
+        words = self._last_words()
+        if "No module named 'xllamacpp'" in words:
+            raise ConfigError(INSTALL)
+        raise ModelError("not_found", f"the local model {self.order.path} did not start. {words}")
+
+    def _last_words(self) -> str:
+        if self._said is None:
+            return ""
+        self._said.seek(0)
+        return self._said.read().decode(errors="replace").strip()[-500:]
+
+
+def _refusal(error: JSON) -> ModelError:
+    message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
+    kind = str(error.get("type", "")) if isinstance(error, dict) else ""
+    code = error.get("code") if isinstance(error, dict) else None
+    if kind == "exceed_context_size_error":
+        return ModelError("context_length", f"{message}; raise model.local_context or shorten the skill")
+    return ModelError("server" if isinstance(code, int) and code >= 500 else "bad_request", f"local model: {message}")
