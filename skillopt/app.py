@@ -152,8 +152,8 @@ async def _session(
     loop = asyncio.get_running_loop()
     effort, temperature = settings.reasoning_effort or None, settings.temperature
     try:
-        async with session(inputs.run_dir, started, watch, on_commit) as open_run:
-            models.budget.continue_from(sum(open_run.view.usage.values(), Usage()))
+        async with session(inputs.run_dir, started, watch, on_commit, models.budget.booked) as open_run:
+            models.budget.continue_from(sum(open_run.view.usage.values(), Usage()), open_run.view.booked)
             with bind(
                 models.target,
                 models.optimizer,

@@ -16,6 +16,7 @@ import click
 from skillopt import __version__
 from skillopt.cli.doctor import doctor
 from skillopt.cli.look import list_names, runs, settings
+from skillopt.cli.mine import apply_proposal, init
 from skillopt.cli.work import evaluate, train
 from skillopt.errors import SkillOptError
 
@@ -26,7 +27,7 @@ def cli() -> None:
     """Train a skill document for a frozen model."""
 
 
-for _command in (train, evaluate, doctor, runs, settings, list_names):
+for _command in (init, train, evaluate, apply_proposal, doctor, runs, settings, list_names):
     cli.add_command(_command)
 
 

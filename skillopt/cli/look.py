@@ -83,7 +83,9 @@ def settings() -> None:
 @settings.command(cls=FlagCommand)
 @click.argument("keys", nargs=-1)
 @configured
-def explain(config: Path, cfg_options: tuple[str, ...], keys: tuple[str, ...], verbose: int, **flags: JSON) -> None:
+def explain(
+    config: Path | None, cfg_options: tuple[str, ...], keys: tuple[str, ...], verbose: int, **flags: JSON
+) -> None:
     """Show every setting with its value and where it came from; with KEYS, only those whose name contains one."""
     from skillopt.config.explain import explain as explained
 

@@ -65,16 +65,17 @@ class Mine:
         found = [Override(_KEYS[name][1], value, _KEYS[name][0]) for name, value in self.values.items()]
         return (*found, Override("env.name", "own", "--data")) if self.has_data else tuple(found)
 
-    def fitting(self, given: Iterable[str]) -> tuple[Override, ...]:
+    def fitting(self, given: Iterable[Override]) -> tuple[Override, ...]:
         """Defaults that fit the examples, for the keys that nobody gave."""
+        from skillopt.config.keys import FLAT_NAMES
         from skillopt.config.load import Override
         from skillopt.envs.own.adapter import Own, OwnOptions
         from skillopt.envs.own.defaults import defaults_for
 
         options = {k: str(v) for k, v in self.values.items() if k in OwnOptions.model_fields}
         values = defaults_for(Own(OwnOptions.model_validate(options)), str(self.values["data"]))
-        taken = set(given)
-        return tuple(Override(key, value, "default for --data") for key, value in values.items() if key not in taken)
+        said = {FLAT_NAMES.get(override.path, override.path) for override in given}
+        return tuple(Override(key, value, "default for --data") for key, value in values.items() if key not in said)
 
 
 def taken(flags: dict[str, JSON]) -> Mine:

@@ -10,6 +10,7 @@ import click
 
 from skillopt.cli.environment import environment
 from skillopt.cli.flags import FlagCommand, configured, running
+from skillopt.cli.own import chosen_file, own_data, own_skill, taken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,9 +26,17 @@ SPLITS = ("train", "valid_seen", "valid_unseen", "all", "val", "selection", "tes
 @click.command(cls=FlagCommand)
 @click.option("--dry-run", is_flag=True, help="Check everything and print the quote; no model is called.")
 @running
+@own_skill
+@own_data
 @configured
 def train(
-    config: Path, cfg_options: tuple[str, ...], dry_run: bool, fresh: bool, plain: bool, verbose: int, **flags: JSON
+    config: Path | None,
+    cfg_options: tuple[str, ...],
+    dry_run: bool,
+    fresh: bool,
+    plain: bool,
+    verbose: int,
+    **flags: JSON,
 ) -> None:
     """Train a skill. The same command again continues a run that was stopped."""
     import asyncio
@@ -38,6 +47,7 @@ def train(
 
     console, watcher = _display(plain, verbose)
     loaded, environ = loaded_from(config, cfg_options, flags), environment()
+    _survey(loaded)
     quote = quote_training(loaded, environ)
     if dry_run:
         console.print(quote_table(quote))
@@ -45,6 +55,7 @@ def train(
     if not dry_run:
         outcome = asyncio.run(app.run_training(loaded, environ=environ, fresh=fresh, watcher=watcher))
         _print_summary(console, outcome)
+        _propose(outcome)
 
 
 def _split_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -68,9 +79,10 @@ def _split_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="train, valid_seen (val, selection), valid_unseen (test) or all.",
 )
 @click.option("--skill", required=True, type=click.Path(path_type=Path), help="Skill document to score.")
+@own_data
 @configured
 def evaluate(
-    config: Path,
+    config: Path | None,
     cfg_options: tuple[str, ...],
     skill: Path,
     split: str,
@@ -90,16 +102,45 @@ def evaluate(
     _print_summary(console, asyncio.run(work))
 
 
-def loaded_from(path: Path, cfg_options: Iterable[str], flags: dict[str, JSON]) -> Loaded:
+def loaded_from(path: Path | None, cfg_options: Iterable[str], flags: dict[str, JSON]) -> Loaded:
     """The checked configuration; what the reader should know about it goes to stderr."""
     from skillopt import app
     from skillopt.config.legacy import overrides_from
     from skillopt.config.load import parse_cfg_options
 
-    loaded = app.load(path, (*parse_cfg_options(cfg_options), *overrides_from(flags)))
+    mine = taken(flags)
+    chosen = chosen_file(path, mine)
+    overrides = (*parse_cfg_options(cfg_options), *overrides_from(flags), *mine.overrides())
+    fitting = mine.fitting(overrides) if chosen is None else ()
+    loaded = app.load(chosen, (*overrides, *fitting))
     for warning in loaded.warnings:
         click.echo(f"skillopt: note: {warning}", err=True)
     return loaded
+
+
+def _survey(loaded: Loaded) -> None:
+    """How the user's own examples were read, before anything is paid."""
+    if loaded.config.env.name != "own":
+        return
+    from skillopt import app
+    from skillopt.envs.own.adapter import Own, OwnOptions
+    from skillopt.evaluation.survey import survey
+
+    options = OwnOptions.model_validate(dict(loaded.config.env.options))
+    for line in survey(Own(options), app.data_source(loaded.config, Path()), scorer_given=bool(options.scorer)):
+        click.echo(line)
+
+
+def _propose(outcome: Outcome) -> None:
+    """A better skill is laid beside the user's own file, never over it."""
+    from skillopt.propose import proposal_of, write_proposal
+
+    proposal = proposal_of(outcome.view, outcome.run_dir)
+    if proposal is not None and outcome.view.finished is not None:
+        path = write_proposal(proposal)
+        click.echo(
+            f"\nThe proposal is {path}; {proposal.original} is as it was. Put it in place: skillopt apply {path}"
+        )
 
 
 def _display(plain: bool, verbose: int) -> tuple[Console, Watcher]:

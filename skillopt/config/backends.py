@@ -24,6 +24,7 @@ _BOTH: Mapping[str, str] = MappingProxyType(
         "copilot_chat": "copilot_chat",
         "openai_compatible": "openai_compatible",
         "litellm": "litellm",
+        "local": "local",
     }
 )
 _TARGET_ONLY = frozenset({"claude_code_exec", "cursor_exec", "copilot_exec", "qwen_chat", "minimax_chat"})

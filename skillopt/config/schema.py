@@ -60,6 +60,8 @@ class Gradient(Section):
     trajectory_tokens: int = Field(
         default=24000, ge=1, description="Tokens of trajectories shown to one analyst, at most"
     )
+    mine: bool = Field(default=False, description="Add proposals that are mined from the training answers, no model")
+    mined_skill_tokens: int = Field(default=1500, ge=50, description="Tokens up to which mined edits fill the document")
 
 
 class Optimizer(Section):

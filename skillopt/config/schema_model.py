@@ -17,6 +17,8 @@ from skillopt.config.words import (
     CursorSandbox,
     Effort,
     Label,
+    LocalLayout,
+    LocalSource,
     MinimaxRegion,
     OptimizerBackend,
     QuotedBool,
@@ -98,6 +100,13 @@ class Model(Section):
     vendor: str = _text("Vendor behind openai_compatible, such as deepseek or groq, for its URL and key variable")
     optimizer_vendor: str = _text("Vendor of the optimizer; blank = as shared")
     target_vendor: str = _text("Vendor of the target; blank = as shared")
+
+    local_model: str = _text("Local model of roles that name none: a name, a .gguf file; blank = smollm2-135m")
+    local_layout: LocalLayout = Field(default="", description="How a local model is asked; blank = what suits it")
+    local_source: LocalSource = Field(default="auto", description="Where weights come from: auto, index, hub")
+    local_threads: int | None = _count("Threads of a local model; null = one for each core, at most 8")
+    local_slots: int = Field(default=1, ge=1, description="Prompts a local model decodes together; 1 is repeatable")
+    local_context: int = Field(default=4096, ge=256, description="Tokens a local model reads and writes, at most")
 
     azure_openai_endpoint: str = _text("Endpoint URL for both roles, Azure or compatible")
     azure_openai_api_version: str = _text("Azure API version for both roles", "2024-12-01-preview")

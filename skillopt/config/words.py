@@ -51,21 +51,21 @@ ROLE_ALIASES = MappingProxyType(
 Label = Annotated[
     Literal[
         "azure_openai", "openai_chat", "openai_compatible", "codex", "codex_exec", "claude_chat", "claude_code_exec",
-        "cursor_exec", "copilot_chat", "copilot_exec", "qwen_chat", "minimax_chat", "litellm",
+        "cursor_exec", "copilot_chat", "copilot_exec", "qwen_chat", "minimax_chat", "litellm", "local",
     ],
     BeforeValidator(_spelled(LABEL_ALIASES)),
 ]  # fmt: skip
 OptimizerBackend = Annotated[
     Literal[
         "openai_chat", "openai_compatible", "claude_chat", "qwen_chat", "minimax_chat", "copilot_chat", "codex_exec",
-        "litellm",
+        "litellm", "local", "miner",
     ],
     BeforeValidator(_spelled(ROLE_ALIASES)),
 ]  # fmt: skip
 TargetBackend = Annotated[
     Literal[
         "openai_chat", "openai_compatible", "claude_chat", "qwen_chat", "minimax_chat", "copilot_chat", "codex_exec",
-        "claude_code_exec", "cursor_exec", "copilot_exec", "litellm",
+        "claude_code_exec", "cursor_exec", "copilot_exec", "litellm", "local",
     ],
     BeforeValidator(_spelled(ROLE_ALIASES)),
 ]  # fmt: skip
@@ -100,6 +100,8 @@ ThinkingMode = Annotated[
     ),
 ]
 Api = Annotated[Literal["", "auto", "chat", "responses"], WORD]
+LocalLayout = Annotated[Literal["", "chat", "document"], WORD]
+LocalSource = Annotated[Literal["auto", "index", "hub"], WORD]
 Caching = Annotated[Literal["off", "optimizer", "all"], WORD]
 CodexSandbox = Annotated[Literal["", "read-only", "workspace-write", "danger-full-access"], WORD]
 CodexApproval = Annotated[Literal["", "never", "on-request", "on-failure", "untrusted"], WORD]

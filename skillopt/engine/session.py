@@ -6,7 +6,7 @@ Files and displays hear of an event only after it is durable, so what a person s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from skillopt.journal.log import CommitHook, Journal
 from skillopt.journal.runs import check_same
 from skillopt.journal.view import RunView
 from skillopt.model.meter import Stats
+from skillopt.types import Usage
 
 
 class Watcher(Protocol):
@@ -40,7 +41,11 @@ class Session:
 
 @asynccontextmanager
 async def session(
-    run_dir: Path, started: RunStarted, watch: Watch, on_commit: CommitHook | None = None
+    run_dir: Path,
+    started: RunStarted,
+    watch: Watch,
+    on_commit: CommitHook | None = None,
+    spent: Callable[[], Usage] = Usage,
 ) -> AsyncGenerator[Session, None]:
     """Open a run for work. A run that is already finished is shown, not touched."""
     async with Journal.open(run_dir, on_commit=on_commit) as journal:
@@ -56,7 +61,7 @@ async def session(
             yield Session(journal, view, resumed)
         except (SkillOptError, asyncio.CancelledError, KeyboardInterrupt) as error:
             reason = str(error) or "interrupted"
-            await journal.append(f"session/{len(journal)}/stopped", RunStopped(reason=reason))
+            await journal.append(f"session/{len(journal)}/stopped", RunStopped(reason=reason, spent=spent()))
             raise
         finally:
             watch.end()

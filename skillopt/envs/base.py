@@ -19,6 +19,7 @@ from skillopt.datasets.base import SplitDataLoader
 from skillopt.datasets.checks import Splits, checked_items
 from skillopt.errors import ConfigError
 from skillopt.model.types import Provider
+from skillopt.skill.examples import Example
 from skillopt.types import JSON, Attempt, Item, Score, Usage
 
 
@@ -99,6 +100,11 @@ class Benchmark(ABC):
     def reference(self, item: Item) -> str:
         """Material on an item that analysts may see and the target must not, such as a solution; "" = none."""
         return str(item.data.get("reference_text") or "")
+
+    def example(self, item: Item) -> Example | None:
+        """The item as a worked example for a skill document; None where one exchange cannot show the task."""
+        shown = Example(self.task(item, "").user, self.gold(item))
+        return shown if shown.fits else None
 
     async def attempt(self, item: Item, skill: str, agent: Agent) -> Attempt:
         """Let the agent try the item once."""

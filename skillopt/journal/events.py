@@ -39,10 +39,11 @@ class RunResumed(Body):
 
 
 class RunStopped(Body):
-    """A process left the run before its end, and why."""
+    """A process left the run before its end, and why. `spent` is what its budget had booked, failed calls included."""
 
     type: Literal["run_stopped"] = "run_stopped"
     reason: str
+    spent: Usage = Usage()
 
 
 class StageStarted(Body):

@@ -188,7 +188,9 @@ def bucket_record(rollouts: Iterable[Rollout]) -> Record:
 
 def token_record(usage: Usage) -> Record:
     counts = {"calls": usage.calls, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-    return counts | ({"unreported_calls": usage.unreported} if usage.unreported else {})
+    costs: Record = {"cost_usd": usage.cost_usd if usage.unpriced < usage.calls else None}
+    gaps = {"unreported_calls": usage.unreported, "unpriced_calls": usage.unpriced}
+    return counts | costs | {name: n for name, n in gaps.items() if n}
 
 
 def finite(value: JSON) -> JSON:

@@ -45,6 +45,7 @@ class RunView:
         self.status = Status("empty")
         self.state: State | None = None
         self.baseline: Decision | None = None
+        self.booked = Usage()
         self.events = 0
         self._latest: tuple[str, str] | None = None
         self._sessions: list[Session] = []
@@ -252,6 +253,7 @@ class RunView:
 
     @_take.register
     def _(self, body: RunStopped, ts: float) -> None:
+        self.booked = body.spent
         if self.finished is None:
             self.status = Status("stopped", body.reason)
 

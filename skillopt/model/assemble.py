@@ -112,13 +112,23 @@ def provider_of(endpoint: Endpoint) -> Provider:
         from skillopt.model.providers.through_litellm import LiteLLMProvider
 
         return LiteLLMProvider(endpoint)
+    if endpoint.wire == "local":
+        from skillopt.model.providers.local import LocalProvider, LocalSettings
+
+        return LocalProvider(LocalSettings.of(endpoint))
+    if endpoint.wire == "none":
+        from skillopt.model.providers.nobody import Nobody
+
+        return Nobody()
     from skillopt.model.providers.openai import OpenAIProvider
 
     return OpenAIProvider(endpoint)
 
 
 def tariff_of(config: Config, role: Role, endpoint: Endpoint) -> Tariff | None:
-    """The price a person gave, else the list price, else None: not known."""
+    """The price a person gave, else the list price, else None: not known. Nobody pays for a local model."""
+    if endpoint.wire in ("local", "none"):
+        return FlatTariff(0.0, 0.0)
     given: dict[Role, Price | None] = {
         "optimizer": config.budget.optimizer_price_per_million_tokens,
         "target": config.budget.target_price_per_million_tokens,

@@ -79,9 +79,18 @@ class Budget:
     def held(self) -> Amount:
         return self._held
 
-    def continue_from(self, spent: Usage) -> None:
-        """What earlier sessions of the run have used, from its journal."""
-        self._spent += _amount(spent)
+    def continue_from(self, spent: Usage, booked: Usage) -> None:
+        """What earlier sessions of the run have used: what their results cost, or what they booked, whichever is more.
+
+        Booked is more where calls failed for good; results are more where a process was killed and could not say.
+        """
+        paid, noted = _amount(spent), _amount(booked)
+        cost = max(paid.cost_usd, noted.cost_usd)
+        self._spent += Amount(max(paid.calls, noted.calls), max(paid.tokens, noted.tokens), cost)
+
+    def booked(self) -> Usage:
+        """Everything used so far, in the shape the journal keeps."""
+        return Usage(calls=self._spent.calls, prompt_tokens=self._spent.tokens, cost_usd=self._spent.cost_usd)
 
     async def reserve(self, request: Request, tariff: Tariff | None) -> Hold:
         """Set the most aside that this call can use, or raise `BudgetExhausted`."""

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from skillopt.types import JSON, canonical
 
 Auth = Literal["bearer", "azure_key", "azure_token", "none"]
-Wire = Literal["openai", "anthropic", "litellm"]
+Wire = Literal["openai", "anthropic", "litellm", "local", "none"]
 Api = Literal["auto", "chat", "responses"]
 
 DEFAULT_API_VERSION = "2024-12-01-preview"

@@ -9,6 +9,7 @@ from skillopt.model.azure import azure_or_plain
 from skillopt.model.dialects import BACKENDS as DIALECTS
 from skillopt.model.dialects import compatible, spoken
 from skillopt.model.endpoint import Endpoint
+from skillopt.model.local_endpoint import local, nobody
 from skillopt.model.settings import Role, Settings, text_of
 from skillopt.types import JSON
 
@@ -39,6 +40,8 @@ BACKENDS: Mapping[str, Callable[[Settings], Endpoint]] = {
     "openai_compatible": compatible,
     **{name: spoken(dialect) for name, dialect in DIALECTS.items()},
     "litellm": _litellm,
+    "local": local,
+    "miner": nobody,
 }
 
 

@@ -125,7 +125,14 @@ def _spent(view: RunView) -> Iterable[Row]:
     for role, usage in sorted(roles.items(), reverse=True):
         unreported = f", {usage.unreported} without a count" if usage.unreported else ""
         said = f"{tokens(usage.prompt_tokens)} tokens in, {tokens(usage.completion_tokens)} out"
-        yield role, f"{said} ({count(usage.calls, 'call')}{unreported})"
+        yield role, f"{said} ({count(usage.calls, 'call')}{unreported}), {_cost(usage)}"
+
+
+def _cost(usage: Usage) -> str:
+    """Unknown is not zero: calls without a price are said, not summed."""
+    if usage.unpriced >= usage.calls:
+        return "price not known"
+    return f"${usage.cost_usd:.4f}" + (f" and {count(usage.unpriced, 'call')} without a price" if usage.unpriced else "")
 
 
 def _diff(view: RunView) -> tuple[Text, ...]:

@@ -45,6 +45,8 @@ class LoopbackServer:
         self._keys = {f"Bearer {api_key}", api_key} if api_key else None
         self._port = port
         self._runner: web.ServerRunner | None = None
+        self.down = False
+        """While true, every call gets a 503: an outage that a test begins and ends."""
 
     @property
     def origin(self) -> str:
@@ -121,6 +123,8 @@ class LoopbackServer:
         counts.requests += 1
         if self._keys and self._key(request) not in self._keys:
             return _error(401, "invalid_api_key", f"Incorrect API key provided: {self._key(request)}")
+        if self.down:
+            return _error(503, "service_unavailable", "the service is down")
         counts.in_flight += 1
         counts.max_in_flight = max(counts.max_in_flight, counts.in_flight)
         try:

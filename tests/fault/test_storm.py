@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 
@@ -51,6 +52,33 @@ def test_an_outage_stops_the_run_and_the_same_command_continues(tmp_path: Path) 
     events = (tmp_path / "halted" / "events.jsonl").read_text()
     assert '"type":"rollout"' not in events and '"run_stopped"' in events
     assert url
+
+
+@pytest.mark.parametrize("patience", ["waits", "stops"])
+def test_an_outage_in_the_middle_of_a_gate(tmp_path: Path, patience: str) -> None:
+    """Configured to wait it waits, configured to stop it stops; no score changes, and it ends as if undisturbed."""
+    settings = QUICK | {"train.num_epochs": 1, "env.workers": 4}
+    attempts = {"waits": 20, "stops": 1}[patience]
+    with LoopbackServer.in_thread(seed=2, latency=0.005) as server:
+        trial = Trial(tmp_path, server.url, CONFIG, settings).write_items(40, 40, 20)
+        trial.train("whole")
+        server.reset()
+
+        def outage(seq: int, moment: str) -> None:
+            # The baseline takes 40 rollouts, the step 40 and its analysts; event 110 lies within the gate's 40.
+            if seq == 110 and moment == "after" and not server.down:
+                server.down = True
+                threading.Timer(1.5, lambda: setattr(server, "down", False)).start()
+
+        try:
+            trial.train("disturbed", on_commit=outage, model__max_attempts=attempts)
+            assert patience == "waits"
+        except StageStopped:
+            assert patience == "stops"
+            time.sleep(1.6)
+            trial.train("disturbed", model__max_attempts=attempts)
+        assert server.stats()["requests"] > server.stats()["answered"]
+    assert outcome_of(tmp_path / "disturbed") == outcome_of(tmp_path / "whole")
 
 
 def test_a_refused_key_stops_at_once(tmp_path: Path) -> None:

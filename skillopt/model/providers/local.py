@@ -118,7 +118,9 @@ class LocalProvider:
         rendered = await server.post("/apply-template", {"messages": list(layouts.turns(messages))})
         return layouts.cut(rendered["prompt"], messages)
 
-    async def _answer(self, server: Server, prompt: layouts.Prompt, body: dict[str, JSON], timeout: float | None) -> JSON:
+    async def _answer(
+        self, server: Server, prompt: layouts.Prompt, body: dict[str, JSON], timeout: float | None
+    ) -> JSON:
         tokens = await self._tokens(server, prompt)
         async with self._lanes.use(prompt.prefix) as lane:
             try:

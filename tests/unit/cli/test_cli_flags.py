@@ -87,7 +87,7 @@ def test_the_command_line_is_light() -> None:
 
 
 def test_names_are_listed() -> None:
-    assert "env.name: searchqa" in run("list").output
+    assert "searchqa" in run("list").output.splitlines()[0]
 
 
 def exits(monkeypatch: pytest.MonkeyPatch, function, *args: str) -> int:

@@ -94,7 +94,9 @@ def test_history_records(done: Path) -> None:
     assert (first["n_edits_merged"], first["n_edits_ranked"], first["support_counts"]) == (2, 1, [2])
     assert first["edit_apply_summary"] == {"total": 1, "applied": 1, "skipped": 0, "errors": 0}
     assert (first["selection_hard"], first["selection_soft"], first["candidate_gate_score"]) == (1.0, 0.5, 1.0)
-    assert first["tokens"]["rollout"] == {"calls": 4, "prompt_tokens": 40, "completion_tokens": 20}
+    assert first["tokens"]["rollout"] == {
+        "calls": 4, "prompt_tokens": 40, "completion_tokens": 20, "cost_usd": 0.0
+    }  # fmt: skip
     assert set(first["timing"]) == {"rollout_s", "reflect_s", "update_s", "evaluate_s"}
     assert [row["n_envs"] for row in first["accumulation_batches"]] == [1, 1]
     assert (second["action"], second["current_score"], second["best_step"]) == ("reject", 1.0, 1)

@@ -54,7 +54,7 @@ def test_sums_of_costs_do_not_depend_on_their_order():
 
 async def test_a_run_that_continues_begins_with_what_it_has_spent():
     budget = Budget(Caps(calls=10))
-    budget.continue_from(Usage(calls=7, retries=2))
+    budget.continue_from(Usage(calls=7, retries=2), Usage())
     gateway = build_gateway(ScriptedProvider(["yes", "no"]), budget=budget)
     await gateway.complete(REQUEST)
     with pytest.raises(BudgetExhausted) as caught:
