@@ -100,7 +100,7 @@ class Meter:
         if hold.shortened and completion.finish == "length":
             # The model would have gone on: what the budget cut off is no answer, and must not become a score.
             raise self._budget.exhausted()
-        return replace(completion, usage=usage)
+        return Completion(completion.text, usage, completion.finish, completion.model, completion.tool_calls)
 
     def _failed(self, request: Request, hold: Hold, error: ModelError, used: Usage | None) -> None:
         self._budget.settle(hold, used, self._tariff)
