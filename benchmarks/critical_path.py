@@ -48,7 +48,9 @@ def main() -> None:
             asyncio.run(app.run_training(config, environ={}))
             seconds = time.perf_counter() - began
         path = chain(list(Journal.read(out))) * LATENCY
-        print(f"4 epochs: {seconds:.1f} s; critical path {path:.1f} s; ratio {seconds / path:.3f} (wanted: at most 1.100)")
+        print(
+            f"4 epochs: {seconds:.1f} s; critical path {path:.1f} s; ratio {seconds / path:.3f} (wanted: at most 1.100)"
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What SkillOpt costs per model call: `skillopt eval` against a bare loop that does the same job by hand.
 
-The bare loop reads the items, builds the prompts, sends them through the same HTTP client, scores the answers and writes
+The bare loop reads the items, builds the prompts, sends them through the same HTTP client, scores the answers, writes
 the results, and does nothing else. The command also checks data and configuration, retries, limits, counts, names each
 result by content, records it durably before it counts, and feeds the display. Wanted: a ratio of at most 1.5 at 1,000
 and at 10,000 items. Run it on an idle machine.
@@ -61,7 +61,17 @@ def by_hand(url: str, split: Path, skill: Path, out: Path) -> float:
 def by_skillopt(url: str, split: Path, skill: Path, out: Path) -> float:
     """Seconds of the command, everything after the start of the interpreter included."""
     gc.collect()
-    arguments = ["--config", str(CONFIG), "--skill", str(skill), "--split", "test", "--plain", "--split_dir", str(split)]
+    arguments = [
+        "--config",
+        str(CONFIG),
+        "--skill",
+        str(skill),
+        "--split",
+        "test",
+        "--plain",
+        "--split_dir",
+        str(split),
+    ]
     arguments += ["--azure_openai_endpoint", url, "--workers", str(WORKERS), "--out_root", str(out)]
     began = time.perf_counter()
     with redirect_stdout(io.StringIO()):

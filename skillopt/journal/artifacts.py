@@ -40,7 +40,7 @@ def write_artifacts(view: RunView, run_dir: Path) -> None:
 
 
 def update_artifacts(view: RunView, run_dir: Path, event: Event) -> None:
-    """Write what this event, already folded into the view, has changed. Rollouts, most of all events, change nothing."""
+    """Write what this event, already folded into the view, has changed. Rollouts, most of all events, change none."""
     if not isinstance(event.body, RolloutDone):
         _write(run_dir, _changed(view, event))
 

@@ -132,7 +132,8 @@ def _cost(usage: Usage) -> str:
     """Unknown is not zero: calls without a price are said, not summed."""
     if usage.unpriced >= usage.calls:
         return "price not known"
-    return f"${usage.cost_usd:.4f}" + (f" and {count(usage.unpriced, 'call')} without a price" if usage.unpriced else "")
+    rest = f" and {count(usage.unpriced, 'call')} without a price" if usage.unpriced else ""
+    return f"${usage.cost_usd:.4f}{rest}"
 
 
 def _diff(view: RunView) -> tuple[Text, ...]:

@@ -90,7 +90,8 @@ def test_minimax(tmp_path: Path, servers: Servers) -> None:
 
 def test_a_dotenv_file_fills_gaps(tmp_path: Path, servers: Servers) -> None:
     write_split(tmp_path / "split", 16, 8, 8, seed=1)
-    (tmp_path / ".env").write_text(f'export AZURE_OPENAI_ENDPOINT="{servers[0].url}"\nexport AZURE_OPENAI_API_KEY="sk-x-1"\n')
+    exports = f'export AZURE_OPENAI_ENDPOINT="{servers[0].url}"\nexport AZURE_OPENAI_API_KEY="sk-x-1"\n'
+    (tmp_path / ".env").write_text(exports)
     command = [sys.executable, "-m", "skillopt.cli", "train", "--config", str(ROOT / "configs/searchqa/default.yaml")]
     command += ["--split_dir", "split", "--out_root", "run", "--num_epochs", "1", "--batch_size", "8"]
     command += ["--skill_init", str(ROOT / "skillopt/envs/searchqa/skills/initial.md")]

@@ -99,7 +99,8 @@ def test_running_the_same_command_again_costs_nothing(
     trained: tuple[Path, str], server: LoopbackServer, split: Path
 ) -> None:
     before = server.stats()["requests"]
-    done = run("train.py", "--split_dir", str(split), "--azure_openai_endpoint", server.url, "--out_root", str(trained[0]))
+    where = ("--split_dir", str(split), "--azure_openai_endpoint", server.url, "--out_root", str(trained[0]))
+    done = run("train.py", *where)
     assert done.returncode == 0 and server.stats()["requests"] == before
 
 
