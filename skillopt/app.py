@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -25,7 +25,7 @@ from skillopt.config.schema import Config
 from skillopt.datasets.checks import Splits
 from skillopt.datasets.plan import steps_per_epoch
 from skillopt.engine.evaluate import evaluate_items
-from skillopt.engine.parts import epoch_passes, optimizer, reflect_settings
+from skillopt.engine.parts import analysts, epoch_passes, optimizer, reflect_settings
 from skillopt.engine.run import Run
 from skillopt.engine.session import Session, Watch, Watcher, session
 from skillopt.engine.train import train as training_loop
@@ -34,7 +34,6 @@ from skillopt.errors import ConfigError, ModelError, StageStopped
 from skillopt.evaluation.gates import Strict
 from skillopt.evaluation.objective import LEADING_WORDS, Objective
 from skillopt.gradient.desk import Ask, Desk
-from skillopt.gradient.reflect import Reflect
 from skillopt.journal.artifacts import write_evaluation
 from skillopt.journal.events import RunStarted
 from skillopt.journal.log import CommitHook, Journal
@@ -49,6 +48,7 @@ from skillopt.registry import BENCHMARKS
 from skillopt.registry import load as load_plugin
 from skillopt.rollout.runner import Runner
 from skillopt.skill.document import Skill
+from skillopt.skill.examples import Example
 from skillopt.types import JSON, Item, Usage
 
 log = logging.getLogger(__name__)
@@ -82,19 +82,6 @@ class Inputs:
 def load(path: Path | None, overrides: Sequence[Override] = ()) -> Loaded:
     """Read a configuration; the benchmark's own keys are checked against its own model."""
     return load_config(path, overrides, benchmark_options=_options_of)
-
-
-def train(config: str | Path, overrides: Mapping[str, JSON] | None = None, *, fresh: bool = False) -> Outcome:
-    """Train a skill from Python: `skillopt.train("configs/searchqa/default.yaml", {"train.num_epochs": 1})`."""
-    return asyncio.run(run_training(load(Path(config), _overrides(overrides)), environ=os.environ, fresh=fresh))
-
-
-def evaluate(
-    config: str | Path, skill: str | Path, overrides: Mapping[str, JSON] | None = None, *, split: str = "all"
-) -> Outcome:
-    """Score a skill document without training."""
-    loaded = load(Path(config), _overrides(overrides))
-    return asyncio.run(run_evaluation(loaded, environ=os.environ, skill=Path(skill), split=split))
 
 
 async def run_training(
@@ -200,12 +187,20 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
         seed_skill=inputs.skill,
         rollouts=_runner(inputs, journal),
         desk=desk,
-        reflect=Reflect(desk, reflect_settings(config, schedule, _references(inputs))),
+        reflect=analysts(
+            config, desk, reflect_settings(config, schedule, _references(inputs)), partial(_examples, inputs)
+        ),
         optimizer=optimizer(config, desk, schedule),
         gate=Strict(objective, enabled=config.evaluation.use_gate),
         objective=objective,
         epoch_passes=epoch_passes(config, objective),
     )
+
+
+def _examples(inputs: Inputs) -> dict[str, Example]:
+    """The training items as worked examples, where the benchmark can show them as one exchange."""
+    shown = ((item.id, inputs.benchmark.example(item)) for item in inputs.splits.train)
+    return {item: example for item, example in shown if example is not None}
 
 
 def _references(inputs: Inputs) -> Callable[[str], str] | None:
@@ -351,10 +346,6 @@ def _benchmark_class(name: str) -> type[Benchmark]:
 
 def _options_of(name: str) -> type[Options]:
     return _benchmark_class(name).Config
-
-
-def _overrides(values: Mapping[str, JSON] | None) -> tuple[Override, ...]:
-    return tuple(Override(path, value, "argument") for path, value in (values or {}).items())
 
 
 def _supported(config: Config) -> Config:

@@ -13,6 +13,7 @@ from skillopt.errors import ConfigError
 from skillopt.model.assemble import Deployments, Gateways, assemble, caps_of
 from skillopt.model.budget import Budget
 from skillopt.model.gateway import Gateway, build_gateway
+from skillopt.model.providers.nobody import Nobody
 from skillopt.model.retry import RetryPolicy
 from skillopt.model.types import Provider
 from skillopt.skill.document import Skill
@@ -35,6 +36,8 @@ def gateways(config: Config, environ: Mapping[str, str], brought: Brought) -> Ga
     """The run's models. Only a role that the configuration plays needs an endpoint."""
     if brought.target is None and brought.optimizer is None:
         return assemble(config, environ)
+    if brought.optimizer is None and config.model.optimizer_backend == "miner":
+        brought = replace(brought, optimizer=Nobody())
     if brought.target is not None and brought.optimizer is not None:
         budget = Budget(caps_of(config))
         optimizer = _gateway(config, brought.optimizer, config.model.timeout_seconds, budget)

@@ -90,8 +90,8 @@ def put_in_place(proposal: Proposal, *, to: Path | None = None) -> Placed:
         return Placed(original, None)
     if now != proposal.base:
         raise SkillFileError(
-            f"{original} has changed since the run {proposal.run_dir} started from it; nothing was written. Look at "
-            f"{proposal.path.name} and take over what you want by hand, or train again from the file as it is now."
+            f"{original} has changed since the run {proposal.run_dir} started from it; nothing was written. Take over "
+            f"by hand what you want of {proposal.run_dir / 'best_skill.md'}, or train again from the file as it is now."
         )
     backup = _free(original.with_name(f"{original.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}"))
     shutil.copy2(original, backup)

@@ -15,9 +15,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = outcome.get_result()
     if report.skipped and os.environ.get("SKILLOPT_REQUIRE_ALL") == "1" and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
-        report.longrepr = (
-            f"{item.nodeid} was skipped, but SKILLOPT_REQUIRE_ALL=1 asks for all: {report.longrepr}"
-        )
+        report.longrepr = f"{item.nodeid} was skipped, but SKILLOPT_REQUIRE_ALL=1 asks for all: {report.longrepr}"
 
 
 @pytest.fixture(autouse=True)

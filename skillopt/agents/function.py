@@ -14,6 +14,7 @@ import json
 import threading
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -40,7 +41,8 @@ class FunctionAgent:
         output = await call(self._function, task.system, asked, timeout=task.timeout or self._timeout)
         text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, default=str)
         turns = (Turn("system", task.system), Turn("user", task.user), Turn("assistant", text))
-        return Attempt(answer=text, trajectory=turns, usage=_ONE_CALL)
+        # What the function spends is its own affair: counted as a call, never as free.
+        return Attempt(answer=text, trajectory=turns, usage=replace(_ONE_CALL, unpriced=1))
 
     async def chat(self, messages: tuple[Message, ...], *, max_tokens: int, timeout: float | None) -> Completion:
         raise SkillOptError("this benchmark holds a conversation; a function as target answers single tasks only")

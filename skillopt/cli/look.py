@@ -106,6 +106,7 @@ def list_names() -> None:
     from typing import get_args
 
     from skillopt.config import words
+    from skillopt.envs.own.scoring import MEANINGS
     from skillopt.registry import BENCHMARKS, names
 
     closed = {
@@ -116,5 +117,6 @@ def list_names() -> None:
         "evaluation.gate_metric": words.GateMetric,
     }
     click.echo(f"env.name: {', '.join(names(BENCHMARKS))} (or package.module:Class)")
+    click.echo(f"env.scorer (own): {', '.join(MEANINGS)}")
     for key, kind in closed.items():
         click.echo(f"{key}: {', '.join(get_args(get_args(kind)[0]))}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from skillopt.config.schema import Config
@@ -11,10 +11,12 @@ from skillopt.engine.run import EpochPass
 from skillopt.evaluation.gates import Strict
 from skillopt.evaluation.objective import Objective
 from skillopt.gradient.desk import Desk
-from skillopt.gradient.reflect import ReflectSettings
+from skillopt.gradient.miner import Analysts, InTurn, Miner, MinerSettings
+from skillopt.gradient.reflect import Reflect, ReflectSettings
 from skillopt.optimizer.build import UPDATE_MODES, build_optimizer
 from skillopt.optimizer.recipe import Optimizer, Settings
 from skillopt.optimizer.schedules import Schedule
+from skillopt.skill.examples import Example
 from skillopt.types import Source
 
 
@@ -33,6 +35,18 @@ def reflect_settings(
         notes_from=heard[settings.skill_aware_appendix_source] if settings.use_skill_aware_reflection else (),
         reference=reference,
     )
+
+
+def analysts(
+    config: Config, desk: Desk, settings: ReflectSettings, examples: Callable[[], Mapping[str, Example]]
+) -> Analysts:
+    """Who reads the rollouts: a model's analysts, the miner, or the two in turn."""
+    alone = config.model.optimizer_backend == "miner"
+    if not alone and not config.gradient.mine:
+        return Reflect(desk, settings)
+    mining = MinerSettings(examples(), config.train.seed, settings.schedule, config.gradient.mined_skill_tokens)
+    miner = Miner(desk, mining)
+    return miner if alone else InTurn(miner, Reflect(desk, settings))
 
 
 def optimizer(config: Config, desk: Desk, schedule: Schedule) -> Optimizer:

@@ -12,7 +12,7 @@ from skillopt.datasets.plan import Batch, epoch_plan, steps_per_epoch
 from skillopt.evaluation.gates import Gate
 from skillopt.evaluation.objective import Objective
 from skillopt.gradient.desk import Desk
-from skillopt.gradient.reflect import Reflect
+from skillopt.gradient.miner import Analysts
 from skillopt.journal.context import Context
 from skillopt.journal.events import MetaSkillWritten, StageStarted
 from skillopt.journal.log import Journal
@@ -45,7 +45,7 @@ class Run:
     seed_skill: Skill
     rollouts: Runner
     desk: Desk
-    reflect: Reflect
+    reflect: Analysts
     optimizer: Optimizer
     gate: Gate
     objective: Objective

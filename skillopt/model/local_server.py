@@ -33,9 +33,14 @@ class Order:
     slots: int
     context: int
 
+    @property
+    def connections(self) -> int:
+        """The server gives a thread to every open connection: one connection more than threads waits for ever."""
+        return self.slots + 2
+
     def line(self, key: str) -> bytes:
         row = {"path": str(self.path), "threads": self.threads, "slots": self.slots, "context": self.context}
-        return (json.dumps(row | {"key": key}) + "\n").encode()
+        return (json.dumps(row | {"connections": self.connections, "key": key}) + "\n").encode()
 
 
 class Server(Protocol):
@@ -90,8 +95,11 @@ class WorkerServer:
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=self._said,
             )  # fmt: skip
             self._address = await self._greeting(self._process, key)
-            timeout = aiohttp.ClientTimeout(total=None)
-            self._session = aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}, timeout=timeout)
+            self._session = aiohttp.ClientSession(
+                headers={"Authorization": f"Bearer {key}"},
+                timeout=aiohttp.ClientTimeout(total=None),
+                connector=aiohttp.TCPConnector(limit=self.order.connections),
+            )
             return self._session
 
     async def _greeting(self, process: asyncio.subprocess.Process, key: str) -> str:

@@ -25,6 +25,7 @@ def main() -> None:
     params.n_parallel = order["slots"]
     params.n_ctx = order["context"] * order["slots"]
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = order["threads"]
+    params.n_threads_http = order["connections"]
     params.api_keys = [order["key"]]
     params.cache_ram_mib = 0
     params.verbosity = -1

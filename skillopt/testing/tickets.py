@@ -75,7 +75,7 @@ def write_examples(folder: Path, n: int, seed: int = 0) -> None:
     """`examples.csv` and `SKILL.md`."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "examples.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, ("ticket", "team"))
+        table = csv.DictWriter(file, ["ticket", "team"])
         table.writeheader()
         table.writerows(make_tickets(n, seed))
     (folder / "SKILL.md").write_text(SKILL, encoding="utf-8")

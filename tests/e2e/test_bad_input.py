@@ -140,9 +140,11 @@ def test_an_evil_id_stays_inside_the_run(train: Run, split: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert {p for p in tmp_path.rglob("*") if (tmp_path / "run") not in p.parents} - outside <= {tmp_path / "run"}
     assert not any("evil" in p.name for p in tmp_path.rglob("*"))
-    assert "../../evil" in (tmp_path / "run/steps/step_0001/rollout/results.jsonl").read_text() + (
-        tmp_path / "run/steps/step_0002/rollout/results.jsonl"
-    ).read_text()
+    assert (
+        "../../evil"
+        in (tmp_path / "run/steps/step_0001/rollout/results.jsonl").read_text()
+        + (tmp_path / "run/steps/step_0002/rollout/results.jsonl").read_text()
+    )
 
 
 def test_a_torn_journal_tail_is_kept_aside_and_the_run_goes_on(train: Run, tmp_path: Path) -> None:

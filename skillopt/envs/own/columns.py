@@ -56,11 +56,12 @@ def fields_of(rows: Sequence[Mapping[str, JSON]], wanted: Wanted, where: str) ->
     if not inputs and (len(rest) == 1 or (not answer and len(rest) == 2)):
         inputs = (rest[0],)
     rest = [name for name in rest if name not in inputs]
-    if not answer and not wanted.answerless and len(rest) == 1:
-        answer = rest[0]
-    for role, found in (("input", inputs), ("answer", answer or wanted.answerless)):
-        if not found and not problems:
-            problems.append(_unclear(role, known, where))
+    if not answer:
+        # The column to balance by may well be the answer itself.
+        answer = rest[0] if len(rest) == 1 else "" if rest else label
+    if not problems:
+        open_roles = (("input", inputs), ("answer", answer or wanted.answerless))
+        problems += [_unclear(role, known, where) for role, found in open_roles if not found]
     if problems:
         raise DataError(problems)
     guessed = [role for role, name in (("input", wanted.input), ("answer", wanted.answer)) if not name]

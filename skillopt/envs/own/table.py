@@ -67,14 +67,13 @@ def label_of(row: Mapping[str, JSON]) -> str:
 def _row(number: int, placed: Placed, fields: Fields, scorer: str, choices: tuple[str, ...]) -> Row:
     raw = placed.row
     given = raw.get("id")
-    used = {*fields.input, fields.answer, "id"}
     one = len(fields.input) == 1
     row: Row = {
         "id": str(given) if given not in (None, "") else f"row-{number}",
         "input": _value(raw[fields.input[0]]) if one else {name: _value(raw[name]) for name in fields.input},
         "answer": _value(raw.get(fields.answer)) if fields.answer else None,
         "scorer": scorer,
-        "columns": {k: v for k, v in raw.items() if k not in used},
+        "columns": {k: v for k, v in raw.items() if k not in (fields.answer, "id")},
     }
     label = raw.get(fields.label) if fields.label else row["answer"] if choices else None
     if label is not None:
