@@ -85,6 +85,7 @@ def measure(n: int, home: Path) -> float:
     skill.write_text("# Skill\n\nAnswer briefly.\n")
     with server(split, (1, 1, n)) as url:
         ratios: list[float] = []
+        by_skillopt(url, split, skill, home / "warm")  # imports are paid once a process, not once a call
         for turn in range(ROUNDS):
             plain = by_hand(url, split, skill, home / "bare.jsonl")
             ours = by_skillopt(url, split, skill, home / f"out{turn}")

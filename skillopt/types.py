@@ -224,6 +224,13 @@ class Rollout:
         if (self.score is None) == (self.failure is None):
             raise ValueError("a rollout has either a score or a failure")
 
+    def without_trajectory(self) -> Rollout:
+        """What is kept of it in memory: trajectories are most of a run's bytes."""
+        return Rollout(
+            self.item, self.item_digest, self.skill, self.draw, self.kind, self.score, self.failure, self.answer, (),
+            self.usage, self.seconds, self.turns, self.judging,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:

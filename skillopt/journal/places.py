@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from skillopt.journal.events import (
@@ -143,7 +143,15 @@ class Place:
     decision: Decision | None = None
     after: State | None = None
     spans: dict[str, Span] = field(default_factory=dict[str, Span])
-    usage: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    bills: list[tuple[str, Usage]] = field(default_factory=list[tuple[str, Usage]])
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """By stage label, added up when asked: results come far more often than the question."""
+        total: dict[str, Usage] = {}
+        for label, usage in self.bills:
+            total[label] = total.get(label, Usage()) + usage
+        return total
 
     def start(self, body: StageStarted, ts: float, clock: float) -> str:
         stage = STAGE_OF.get(body.stage, body.stage)
@@ -159,11 +167,11 @@ class Place:
                 span.last, span.rested = clock, True
 
     def spend(self, label: str, usage: Usage) -> None:
-        self.usage[label] = self.usage.get(label, Usage()) + usage
+        self.bills.append((label, usage))
 
     def add_rollout(self, body: RolloutDone) -> None:
         """Trajectories stay on disk: no view shows them, and they are most of a run's bytes."""
-        self.rollouts.setdefault(body.stage, []).append(replace(body.rollout, trajectory=()))
+        self.rollouts.setdefault(body.stage, []).append(body.rollout.without_trajectory())
 
     def add_reflection(self, body: Reflected) -> None:
         self.reflections[body.index] = body.reflection

@@ -51,7 +51,6 @@ class RunView:
         self._sessions: list[Session] = []
         self._places: dict[str, Place] = {}
         self._open: dict[tuple[str, str], None] = {}
-        self._usage: dict[str, Usage] = {}
         self._missing: list[Missing] = []
         self._lost: list[Mishap] = []
         self._fallbacks: list[Mishap] = []
@@ -74,7 +73,10 @@ class RunView:
         """Take in the next event."""
         self.events = event.seq
         self._tick(event)
-        self._take(event.body, event.ts)
+        if isinstance(event.body, RolloutDone):
+            self._rolled(event.body)
+        else:
+            self._take(event.body, event.ts)
         if self.status.name != "running" and self.finished is None and not isinstance(event.body, RunStopped):
             self.status = Status("running")
 
@@ -115,7 +117,11 @@ class RunView:
     def usage(self) -> Mapping[str, Usage]:
         """By stage label: rollout, judge, analyst, merge, lr_autonomous, ranking, rewrite, appendix_consolidate,
         slow_update, meta_skill."""
-        return MappingProxyType(dict(self._usage))
+        total: dict[str, Usage] = {}
+        for place in self._places.values():
+            for label, usage in place.usage.items():
+                total[label] = total.get(label, Usage()) + usage
+        return MappingProxyType(total)
 
     @property
     def missing(self) -> tuple[Missing, ...]:
@@ -228,7 +234,6 @@ class RunView:
         place, stage = self._place(at), STAGE_OF.get(stage, stage)
         place.last = self._clock
         place.spend(label, usage)
-        self._usage[label] = self._usage.get(label, Usage()) + usage
         home = place if stage in place.spans else self._places.get(step_of(at), place)
         if (span := home.spans.get(stage)) is not None:
             span.done, span.last = span.done + 1, self._clock
@@ -263,13 +268,12 @@ class RunView:
         self._open[(body.at, stage)] = None
         self._latest = (body.at, stage)
 
-    @_take.register
-    def _(self, body: RolloutDone, ts: float) -> None:
+    def _rolled(self, body: RolloutDone) -> None:
+        """By far the most events are rollouts, so they take the short way past the dispatch."""
         place = self._result(body.at, body.stage, "rollout", body.rollout.usage)
         place.add_rollout(body)
-        if body.rollout.judging != Usage():
+        if body.rollout.judging.calls:
             place.spend("judge", body.rollout.judging)
-            self._usage["judge"] = self._usage.get("judge", Usage()) + body.rollout.judging
         if body.rollout.failure is not None:
             self._missing.append(Missing(body.at, body.stage, body.rollout.item, body.rollout.failure))
 

@@ -89,7 +89,7 @@ class WorkerServer:
                 return self._session
             await self.close()
             key = secrets.token_hex(16)
-            self._said = tempfile.TemporaryFile()
+            self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "skillopt.model.local_worker",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=self._said,
@@ -98,7 +98,7 @@ class WorkerServer:
             self._session = aiohttp.ClientSession(
                 headers={"Authorization": f"Bearer {key}"},
                 timeout=aiohttp.ClientTimeout(total=None),
-                connector=aiohttp.TCPConnector(limit=self.order.connections),
+                connector=aiohttp.TCPConnector(limit=self.order.connections, force_close=True),
             )
             return self._session
 

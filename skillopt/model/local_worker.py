@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib import import_module
 
 WAIT = "OMP_WAIT_POLICY"
 
@@ -18,8 +19,7 @@ def main() -> None:
         environ = {**os.environ, WAIT: "passive"}
         os.execve(sys.executable, [sys.executable, "-m", "skillopt.model.local_worker"], environ)
     order = json.loads(sys.stdin.readline())
-    import xllamacpp
-
+    xllamacpp = import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = order["path"]
     params.n_parallel = order["slots"]
@@ -32,6 +32,8 @@ def main() -> None:
     server = xllamacpp.Server(params)
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
     sys.stdout.flush()
+    # Nobody reads on: whatever the runtime may print from here must not fill the pipe.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.stdin.read()
     # The native threads are not ours to join: leave without waiting for them.
     os._exit(0)

