@@ -18,6 +18,7 @@ from skillopt import __version__
 from skillopt.cli.doctor import doctor
 from skillopt.cli.look import list_names, runs, settings
 from skillopt.cli.mine import apply_proposal, init
+from skillopt.cli.models import models
 from skillopt.cli.work import evaluate, train
 from skillopt.errors import SkillOptError
 
@@ -28,7 +29,7 @@ def cli() -> None:
     """Train a skill document for a frozen model."""
 
 
-for _command in (init, train, evaluate, apply_proposal, doctor, runs, settings, list_names):
+for _command in (init, train, evaluate, apply_proposal, doctor, models, runs, settings, list_names):
     cli.add_command(_command)
 
 

@@ -16,6 +16,11 @@ ROWS = {
         {"id": "3", "input": {"name": "Ada", "year": "1815"}, "answer": {"name": "Ada"}, "scorer": "json_fields"},
         {"id": "4", "input": "Capital of France?", "answer": ["Paris", "the city of Paris"], "scorer": "f1"},
     ),
+    "quickstart": (
+        {"id": "1", "input": "The mill burned down in 1987.\nQuestion: When did it burn down?", "answer": "1987",
+         "scorer": "f1"},
+        {"id": "2", "input": "Piet sells maps.\nQuestion: Who sells maps?", "answer": "Piet", "scorer": "f1"},
+    ),
     "searchqa": (
         {"id": "q1", "question": "This 1974 Terry Jacks hit", "context": "[DOC] x", "answers": ["Seasons in the Sun"]},
         {"id": "q2", "question": "A two-article band", "context": "[DOC] The The", "answers": ["The The", "the the"]},
