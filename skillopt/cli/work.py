@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import click
 
 from skillopt.cli.environment import environment
 from skillopt.cli.flags import FlagCommand, configured, running
-from skillopt.cli.own import chosen_file, own_data, own_skill, taken
+from skillopt.cli.own import QUICKSTART, chosen_file, own_data, own_skill, taken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,13 +46,14 @@ def train(
     from skillopt.quoting import quote_training
 
     console, watcher = _display(plain, verbose)
-    loaded, environ = loaded_from(config, cfg_options, flags), environment()
+    loaded, environ = loaded_from(config, cfg_options, flags, QUICKSTART), environment()
     _survey(loaded)
     quote = quote_training(loaded, environ)
     if dry_run:
         console.print(quote_table(quote))
     console.print(quote_line(quote), highlight=False, soft_wrap=True)
     if not dry_run:
+        _fetch_weights(loaded, environ)
         outcome = asyncio.run(app.run_training(loaded, environ=environ, fresh=fresh, watcher=watcher))
         _print_summary(console, outcome)
         _propose(outcome)
@@ -102,20 +103,32 @@ def evaluate(
     _print_summary(console, asyncio.run(work))
 
 
-def loaded_from(path: Path | None, cfg_options: Iterable[str], flags: dict[str, JSON]) -> Loaded:
+def loaded_from(
+    path: Path | None, cfg_options: Iterable[str], flags: dict[str, JSON], otherwise: Path | None = None
+) -> Loaded:
     """The checked configuration; what the reader should know about it goes to stderr."""
     from skillopt import app
     from skillopt.config.legacy import overrides_from
     from skillopt.config.load import parse_cfg_options
 
     mine = taken(flags)
-    chosen = chosen_file(path, mine)
+    chosen = chosen_file(path, mine, otherwise)
     overrides = (*parse_cfg_options(cfg_options), *overrides_from(flags), *mine.overrides())
     fitting = mine.fitting(overrides) if chosen is None else ()
     loaded = app.load(chosen, (*overrides, *fitting))
     for warning in loaded.warnings:
         click.echo(f"skillopt: note: {warning}", err=True)
     return loaded
+
+
+def _fetch_weights(loaded: Loaded, environ: Mapping[str, str]) -> None:
+    """A local model is brought here first, in sight, so that no step of the run is a silent download."""
+    model = loaded.config.model
+    if model.target_backend == "local":
+        from skillopt.cli.models import fetched
+        from skillopt.model.resolve import resolve
+
+        fetched(resolve(dict(model), "target", environ).model, model.local_source, environ)
 
 
 def _survey(loaded: Loaded) -> None:

@@ -68,8 +68,9 @@ class WorkerServer:
             async with session.post(f"{self._address}{route}", json=body) as reply:
                 answer: JSON = await reply.json()
         except aiohttp.ClientError as error:
+            words = self._last_words()
             await self.close()
-            raise ModelError("connection", f"the local model has stopped: {error}. {self._last_words()}") from error
+            raise ModelError("connection", f"the local model has stopped: {error}. {words}") from error
         if isinstance(answer, dict) and "error" in answer:
             raise _refusal(answer["error"])
         return answer
@@ -82,6 +83,9 @@ class WorkerServer:
         if process is not None and process.returncode is None:
             process.kill()
             await process.wait()
+        if self._said is not None:
+            self._said.close()
+            self._said = None
 
     async def _started(self) -> aiohttp.ClientSession:
         async with self._starting:
@@ -114,6 +118,7 @@ class WorkerServer:
             process.kill()
         await process.wait()
         words = self._last_words()
+        await self.close()
         if "No module named 'xllamacpp'" in words:
             raise ConfigError(INSTALL)
         raise ModelError("not_found", f"the local model {self.order.path} did not start. {words}")

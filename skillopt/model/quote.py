@@ -113,6 +113,9 @@ class _Plan:
 def quote(config: Config, sizes: Sizes, tariffs: Mapping[Role, Tariff | None]) -> Quote:
     """The quote of a training run."""
     plan = _Plan(config, sizes)
+    if config.model.optimizer_backend == "miner":
+        # The miner asks nobody, and no step waits for an answer.
+        return _summed(config, _rollouts(plan), 0, tariffs)
     return _summed(config, (*_rollouts(plan), *_optimizer(plan)), plan.steps, tariffs)
 
 

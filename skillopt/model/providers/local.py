@@ -4,7 +4,7 @@ Measured, and therefore so: with one slot an answer at temperature 0 is a functi
 before and beside it, bit for bit: the skill is read once from its first token, and every request starts exactly at its
 end. (llama.cpp's own prefix cache cuts where two prompts happen to differ, which moves log-probabilities by a tenth.)
 With more slots prompts are decoded together, sums are rounded in another order, and close calls may fall either way;
-every slot also reads the skill for itself, so on few cores one slot is the fastest.
+every slot also reads the skill for itself: on two cores two slots gained nothing and four were slower.
 """
 
 from __future__ import annotations
