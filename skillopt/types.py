@@ -50,6 +50,14 @@ class Usage:
     def total_tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
+    def priced(self, cost_usd: float | None) -> Usage:
+        """The same calls at this price; None is a price that nobody knows."""
+        cost, unpriced = (0.0, self.calls) if cost_usd is None else (cost_usd, 0)
+        return Usage(
+            self.calls, self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.reasoning_tokens,
+            self.unreported, self.retries, self.cache_write_tokens, cost, unpriced,
+        )  # fmt: skip
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.calls + other.calls,

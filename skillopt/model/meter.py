@@ -110,5 +110,5 @@ class Meter:
 
     def _priced(self, usage: Usage) -> Usage:
         if self._tariff is None or usage.unreported:
-            return replace(usage, unpriced=usage.calls)
-        return replace(usage, cost_usd=self._tariff.cost(usage))
+            return usage.priced(None)
+        return usage.priced(self._tariff.cost(usage))
