@@ -110,8 +110,9 @@ class RunView:
         """The stage to show: where something moved last, the first one there that is not yet complete."""
         if self._latest is None:
             return None
-        under_way = (row for row in self.stages if row.at == self._latest[0] and row.of)
-        return next(under_way, None) or self._progress_of(*self._latest)
+        at, moved = self._latest
+        spans = self._places[at].spans.items()
+        return self._progress_of(at, next((stage for stage, span in spans if span.done < span.of), moved))
 
     @property
     def usage(self) -> Mapping[str, Usage]:

@@ -120,8 +120,7 @@ def _missing(view: RunView, body: RolloutDone) -> Lines:
 
 def _rolled_out(view: RunView, body: RolloutDone) -> Lines:
     """The training score, once the last attempt of the step is in."""
-    now = view.progress
-    if body.stage != "train" or now is None or now.stage != "rollout" or now.done != now.of:
+    if body.stage != "train" or (now := view.progress) is None or now.stage != "rollout" or now.done != now.of:
         return ()
     step = view.step(body.at)
     return (f"{place(view, step_of(body.at))} Score: {score(step.tally.hard)} → Reflect...",) if step else ()
