@@ -34,6 +34,7 @@ from skillopt.errors import ConfigError, ModelError, StageStopped
 from skillopt.evaluation.gates import Strict
 from skillopt.evaluation.objective import LEADING_WORDS, Objective
 from skillopt.gradient.desk import Ask, Desk
+from skillopt.gradient.mining import unfit
 from skillopt.journal.artifacts import write_evaluation
 from skillopt.journal.events import RunStarted
 from skillopt.journal.log import CommitHook, Journal
@@ -162,6 +163,8 @@ def checked_inputs(loaded: Loaded, *, environ: Mapping[str, str], run_dir: Path,
 
 def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Skill, brought: Brought) -> Inputs:
     """Check everything; nothing is called and only ratio mode writes (its split, into the run directory)."""
+    if problems := unfit(config):
+        raise ConfigError(problems)
     models = gateways(config, environ, brought)
     benchmark = brought.benchmark or benchmark_of(config)
     splits = benchmark.load(data_source(config, run_dir))
@@ -217,8 +220,9 @@ def _runner(inputs: Inputs, journal: Journal) -> Runner:
         temperature=config.model.temperature,
         timeout=config.env.exec_timeout,
     )
-    slots = asyncio.Semaphore(config.env.workers)
-    return Runner(inputs.benchmark, agent, journal, slots, config.evaluation.max_missing, inputs.models.optimizer)
+    workers, max_missing = config.env.workers, config.evaluation.max_missing
+    slots = asyncio.Semaphore(workers)
+    return Runner(inputs.benchmark, agent, journal, slots, workers, max_missing, inputs.models.optimizer)
 
 
 def _asker(inputs: Inputs) -> Ask:

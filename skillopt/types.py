@@ -23,9 +23,12 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
 def canonical(value: JSON) -> str:
     """JSON with sorted keys and no spaces: equal values give equal texts, so a digest can name them."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return _CANONICAL.encode(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,3 +324,34 @@ class Decision:
     gained: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     memory: StepDigest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutResult:
+    """A result row of the guide's batch form. Keys that nobody knows are kept in `extras` and written flat again."""
+
+    id: str
+    hard: float
+    soft: float
+    n_turns: int = 0
+    fail_reason: str = ""
+    task_type: str = ""
+    task_description: str = ""
+    predicted_answer: str = ""
+    question: str = ""
+    reference_text: str = ""
+    target_system_prompt: str = ""
+    target_user_prompt: str = ""
+    spreadsheet_preview: str = ""
+    extras: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, JSON]) -> RolloutResult:
+        known = {k: v for k, v in row.items() if k in cls.__dataclass_fields__ and k != "extras" and v is not None}
+        extras = {k: v for k, v in row.items() if k not in cls.__dataclass_fields__}
+        return cls(**(known | {"id": str(row["id"]), "extras": {**(row.get("extras") or {}), **extras}}))
+
+    def to_dict(self) -> dict[str, JSON]:
+        row: dict[str, JSON] = {"id": self.id, "hard": self.hard, "soft": self.soft}
+        rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in row and name != "extras"}
+        return row | {name: value for name, value in rest.items() if value} | dict(self.extras)

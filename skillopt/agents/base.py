@@ -1,19 +1,46 @@
-"""A benchmark gives a `Task`; an `Agent` carries it out; neither knows the other."""
+"""A benchmark gives a `Task`; an `Agent` carries it out; neither knows the other.
+
+A task says what it comes with: pictures, tools, folders. An agent says what it `offers`; a benchmark that `needs` more
+is refused before the run starts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
 
-from skillopt.model.types import Completion, Message
+from skillopt.model.types import Completion, Message, Tool
 from skillopt.types import JSON, Attempt
+
+Ability = Literal["images", "tools", "conversation", "files"]
+"""Seeing pictures, calling the task's tools, taking turns through `chat`, working on files in a folder of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image file that belongs to the question; `detail` is the provider's word for how closely to look."""
+
+    path: Path
+    detail: str = "auto"
+
+
+class Toolbox(Protocol):
+    """The tools of one attempt. `call` never raises for a bad argument: it answers with what was wrong."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]: ...
+
+    async def call(self, name: str, arguments: Mapping[str, JSON]) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What the target is asked: the system text already holds the skill where the benchmark wants it.
 
-    `value` is the input itself, where a benchmark has one, for agents that are functions.
+    `value` is the input itself, where a benchmark has one, for agents that are functions. An agent with hands of its
+    own (a CLI in a workspace) is shown `folders` to read instead of being given `tools`.
     """
 
     system: str
@@ -21,11 +48,20 @@ class Task:
     max_tokens: int = 16384
     timeout: float | None = None
     value: JSON = None
+    pictures: tuple[Picture, ...] = ()
+    tools: Toolbox | None = None
+    max_turns: int = 1
+    """Rounds of tool calls before the target must answer."""
+    folders: tuple[Path, ...] = ()
 
 
 class Agent(Protocol):
     """Whoever carries out tasks. A failed call raises `ModelError`; the rollout room turns it into missing data."""
 
+    offers: ClassVar[frozenset[Ability]]
+
     async def run(self, task: Task) -> Attempt: ...
 
-    async def chat(self, messages: tuple[Message, ...], *, max_tokens: int, timeout: float | None) -> Completion: ...
+    async def chat(
+        self, messages: tuple[Message, ...], *, max_tokens: int, timeout: float | None, tools: tuple[Tool, ...] = ()
+    ) -> Completion: ...

@@ -16,11 +16,11 @@ import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
-from skillopt.agents.base import Task
+from skillopt.agents.base import Ability, Task
 from skillopt.errors import ModelError, SkillOptError
-from skillopt.model.types import Completion, Message, Request
+from skillopt.model.types import Completion, Message, Request, Tool
 from skillopt.types import JSON, Attempt, Turn, Usage
 
 T = TypeVar("T")
@@ -31,6 +31,8 @@ _ONE_CALL = Usage(calls=1, unreported=1)
 
 class FunctionAgent:
     """Gives the function the skill's text and the input: the value itself where the benchmark has one."""
+
+    offers: ClassVar[frozenset[Ability]] = frozenset()
 
     def __init__(self, function: Function, *, timeout: float | None = None) -> None:
         self._function = function
@@ -44,7 +46,9 @@ class FunctionAgent:
         # What the function spends is its own affair: counted as a call, never as free.
         return Attempt(answer=text, trajectory=turns, usage=replace(_ONE_CALL, unpriced=1))
 
-    async def chat(self, messages: tuple[Message, ...], *, max_tokens: int, timeout: float | None) -> Completion:
+    async def chat(
+        self, messages: tuple[Message, ...], *, max_tokens: int, timeout: float | None, tools: tuple[Tool, ...] = ()
+    ) -> Completion:
         raise SkillOptError("this benchmark holds a conversation; a function as target answers single tasks only")
 
 
@@ -86,11 +90,11 @@ async def call(function: Function, first: str, second: JSON, *, timeout: float |
 async def _called(function: Function, first: str, second: JSON) -> JSON:
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         return await cast("Awaitable[JSON]", function(first, second))
-    result = await _in_thread(lambda: function(first, second))
+    result = await in_thread(lambda: function(first, second))
     return await result if inspect.isawaitable(result) else result
 
 
-def _in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
+def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     """Daemon threads, one a call: attempts are bounded elsewhere, and none may outlive the program's own end."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()

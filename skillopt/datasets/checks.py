@@ -122,11 +122,9 @@ class _Check:
 
 
 def _blank(value: JSON) -> bool:
-    return value is None or (isinstance(value, str | list | dict | tuple) and not value) or _is_space(value)
-
-
-def _is_space(value: JSON) -> bool:
-    return isinstance(value, str) and value.isspace()
+    if isinstance(value, str):
+        return not value or value.isspace()
+    return value is None or (isinstance(value, list | dict | tuple) and not value)
 
 
 def _lack(name: str, row: Mapping[str, JSON]) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skillopt.agents.base import Agent, Task
+from skillopt.agents.base import Ability, Agent, Task
 from skillopt.datasets.base import SplitDataLoader
 from skillopt.datasets.checks import Splits, checked_items
 from skillopt.errors import ConfigError
@@ -48,7 +48,7 @@ class Judgement:
     """A score, and what it cost where a model gave it."""
 
     score: Score
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
 
 
 class Benchmark(ABC):
@@ -64,12 +64,14 @@ class Benchmark(ABC):
     7. `attempt` may hold a conversation or drive a simulator. It lets `ModelError` pass: a call that failed is
        missing data, not a wrong answer.
     8. An item's id is any text; nothing may use it as a file name.
+    9. `needs` names what an agent must be able to do; an agent that does not offer it is refused at the start.
     """
 
     name: ClassVar[str]
     Config: ClassVar[type[Options]] = Options
     task_types: ClassVar[tuple[str, ...]]
     required: ClassVar[tuple[str, ...]] = ("id",)
+    needs: ClassVar[frozenset[Ability]] = frozenset()
 
     @abstractmethod
     def __init__(self, options: Options) -> None:
@@ -84,6 +86,10 @@ class Benchmark(ABC):
             known = ", ".join(cls.Config.model_fields) or "none"
             found = [f"env.{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
             raise ConfigError([*found, f"options of {cls.name}: {known}"]) from error
+
+    def within(self, environ: Mapping[str, str]) -> Benchmark:
+        """The benchmark with what it takes from the environment, such as a token; most take nothing."""
+        return self
 
     @abstractmethod
     def task(self, item: Item, skill: str) -> Task:

@@ -41,7 +41,8 @@ class Journal:
         self._queue: list[Append] = []
         self._busy = False
         self._writing: dict[str, Append] = {}
-        self._running: dict[str, asyncio.Future[Body]] = {}
+        self._running: dict[str, asyncio.Future[Body] | None] = {}
+        """Work under way; the future is there once somebody else waits for it."""
         self._listeners: list[Listener] = []
         self._dead: BaseException | None = None
 
@@ -99,7 +100,8 @@ class Journal:
         fails they all get the error, nothing is recorded, and a later call tries again. If the first caller is
         cancelled, the next one runs the effect itself.
         """
-        while (running := self._running.get(key)) is not None:
+        while key in self._running:
+            running = self._running[key] = self._running[key] or asyncio.get_running_loop().create_future()
             await asyncio.wait({running})
             if not running.cancelled():
                 return running.result()  # type: ignore[return-value]  # a key always names one kind of result
@@ -138,25 +140,25 @@ class Journal:
 
     async def _run(self, key: str, effect: Callable[[], Awaitable[BodyT]]) -> BodyT:
         self._check_alive()
-        running = self._running[key] = asyncio.get_running_loop().create_future()
+        self._running[key] = None
         try:
             if (writing := self._writing.get(key)) is not None:
                 body = (await asyncio.shield(writing.joined())).body
             else:
                 body = await self.append(key, await effect())
         except asyncio.CancelledError:
-            running.cancel()
+            if waited := self._running.pop(key):
+                waited.cancel()
             raise
         except BaseException as error:
-            running.set_exception(error)
-            # Retrieved here, because often nobody else waits for it.
-            running.exception()
+            if waited := self._running.pop(key):
+                waited.set_exception(error)
+                # Retrieved here: whoever waited may have been cancelled meanwhile.
+                waited.exception()
             raise
-        else:
-            running.set_result(body)
-            return body  # type: ignore[return-value]
-        finally:
-            del self._running[key]
+        if waited := self._running.pop(key):
+            waited.set_result(body)
+        return body  # type: ignore[return-value]
 
     def _check_alive(self) -> None:
         if self._dead is not None:

@@ -53,7 +53,7 @@ class Hold:
     """What is set aside for one call, and the request as it may be sent."""
 
     request: Request
-    amount: Amount
+    amount: Amount = Amount(calls=1)
     shortened: bool = False
 
 
@@ -62,6 +62,7 @@ class Budget:
 
     def __init__(self, caps: Caps | None = None, spent: Usage | None = None) -> None:
         self._caps = caps or Caps()
+        self.capped = self._caps.any
         self._spent = _amount(spent) if spent else Amount()
         self._held = Amount()
         self._waiting: list[asyncio.Future[None]] = []
@@ -94,8 +95,8 @@ class Budget:
 
     async def reserve(self, request: Request, tariff: Tariff | None) -> Hold:
         """Set the most aside that this call can use, or raise `BudgetExhausted`."""
-        if not self._caps.any:
-            return Hold(request, Amount(calls=1))
+        if not self.capped:
+            return Hold(request)
         most = self._most(request, request.max_tokens, tariff)
         while True:
             hold = Hold(request, most) if self._fits(most) else self._shortened(request, tariff)
@@ -106,7 +107,7 @@ class Budget:
 
     def settle(self, hold: Hold, used: Usage | None, tariff: Tariff | None) -> None:
         """Book what the call used; None means nobody knows, and then all of it is booked."""
-        if not self._caps.any:
+        if not self.capped:
             return
         self._held -= hold.amount
         reported = used is not None and not used.unreported

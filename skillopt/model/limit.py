@@ -80,9 +80,13 @@ class Limiter:
     async def run(self, call: Callable[[Request], Awaitable[Completion]], request: Request) -> Completion:
         """Make the call when it is its turn; a call that waits at the gate or for its turn holds no slot."""
         expected = estimate(request) if self._tokens else 0
-        await self._turn(expected)
+        if self._requests or self._tokens:
+            await self._turn(expected)
         while True:
-            await self._acquire()
+            if self._waiting or self._taken >= self.limit:
+                await self._acquire()
+            else:
+                self._taken += 1
             storm = self._storm
             try:
                 pause = self._opens_at - self._clock() if self._opens_at else 0.0
@@ -103,7 +107,8 @@ class Limiter:
             await self._sleep(wait)
 
     def _succeeded(self, completion: Completion, expected: int) -> None:
-        self._limit = min(float(self._most), self._limit + 1.0 / self._limit)
+        if self._limit < self._most:
+            self._limit = min(float(self._most), self._limit + 1.0 / self._limit)
         if self._tokens and completion.usage.total_tokens:
             self._tokens.correct(completion.usage.total_tokens - expected)
 
@@ -120,9 +125,7 @@ class Limiter:
             self._limit = max(1.0, min(self._limit, self._taken) / 2)
 
     async def _acquire(self) -> None:
-        if self._taken < self.limit and not self._waiting:
-            self._taken += 1
-            return
+        """Wait in line for a slot; whoever leaves one takes it in the next one's name."""
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -136,7 +139,8 @@ class Limiter:
 
     def _release(self) -> None:
         self._taken -= 1
-        self._wake()
+        if self._waiting:
+            self._wake()
 
     def _wake(self) -> None:
         while self._waiting and self._taken < self.limit:

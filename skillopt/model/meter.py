@@ -21,32 +21,22 @@ class Stats:
 
     in_flight: int = 0
     max_in_flight: int = 0
-    calls: int = 0
     retries: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    unreported: int = 0
-    cost_usd: float = 0.0
-    unpriced: int = 0
     errors: dict[str, int] = field(default_factory=dict[str, int])
     stages: dict[str, Usage] = field(default_factory=dict[str, Usage])
 
     @property
-    def total_tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
+    def total(self) -> Usage:
+        """What all stages used together; summed when it is asked for, because calls are many and questions few."""
+        return sum(tuple(self.stages.values()), Usage())
+
+    @property
+    def calls(self) -> int:
+        return self.total.calls
 
     def add(self, stage: str, usage: Usage) -> None:
-        self.calls += usage.calls
-        self.prompt_tokens += usage.prompt_tokens
-        self.completion_tokens += usage.completion_tokens
-        self.cached_tokens += usage.cached_tokens
-        self.reasoning_tokens += usage.reasoning_tokens
-        self.unreported += usage.unreported
-        self.cost_usd = round(self.cost_usd + usage.cost_usd, 9)
-        self.unpriced += usage.unpriced
-        self.stages[stage] = self.stages.get(stage, Usage()) + usage
+        known = self.stages.get(stage)
+        self.stages[stage] = usage if known is None else known + usage
 
 
 class Meter:
@@ -73,10 +63,11 @@ class Meter:
         await self._provider.close()
 
     async def complete(self, request: Request) -> Completion:
-        hold = await self._budget.reserve(request, self._tariff)
-        stats = self.stats
+        budget, stats = self._budget, self.stats
+        hold = await budget.reserve(request, self._tariff) if budget.capped else Hold(request)
         stats.in_flight += 1
-        stats.max_in_flight = max(stats.max_in_flight, stats.in_flight)
+        if stats.in_flight > stats.max_in_flight:
+            stats.max_in_flight = stats.in_flight
         try:
             completion = await self._provider.complete(hold.request)
         except BilledError as error:

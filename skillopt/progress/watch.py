@@ -147,10 +147,11 @@ def _scores(view: RunView) -> Text:
 
 
 def _traffic(stats: Stats) -> Text:
+    used = stats.total
     parts = [
         f"{stats.in_flight} in flight",
-        count(stats.calls, "call"),
-        f"{tokens(stats.prompt_tokens)} in, {tokens(stats.completion_tokens)} out",
+        count(used.calls, "call"),
+        f"{tokens(used.prompt_tokens)} in, {tokens(used.completion_tokens)} out",
     ]
     if stats.retries:
         parts.append(count(stats.retries, "retry", "retries"))

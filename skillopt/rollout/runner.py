@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from skillopt.agents.base import Agent
@@ -37,12 +37,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """`slots` bounds the attempts under way over all stages of the run; `max_missing` is a share of a stage's items."""
+    """`slots`, of which there are `workers`, bound the attempts under way over all stages of the run.
+
+    `max_missing` is a share of a stage's items.
+    """
 
     benchmark: Benchmark
     agent: Agent
     journal: Journal
     slots: asyncio.Semaphore
+    workers: int
     max_missing: float = 0.2
     judge: Provider | None = None
     """The model that benchmarks may grade with."""
@@ -133,14 +137,16 @@ class Stage:
     runner: Runner
     wanted: list[_Wanted]
     _results: list[asyncio.Future[Rollout]] = field(default_factory=list[asyncio.Future[Rollout]])
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _failures: Counter[str] = field(default_factory=Counter[str])
     _finished: int = 0
+    _open: bool = True
+    """False: no further attempt is started."""
 
     async def __aiter__(self) -> AsyncIterator[Rollout]:
         loop = asyncio.get_running_loop()
         self._results = [loop.create_future() for _ in self.wanted]
-        feeder = loop.create_task(self._feed())
+        todo = iter(zip(self.wanted, self._results, strict=True))
+        hands = [loop.create_task(self._work(todo)) for _ in range(min(len(self.wanted), self.runner.workers))]
         try:
             for wanted, result in zip(self.wanted, self._results, strict=True):
                 rollout = await result
@@ -149,26 +155,23 @@ class Stage:
                 yield rollout
         except BudgetExhausted:
             # No further attempt is started, but what is under way is paid for: it is waited for and recorded.
-            feeder.cancel()
-            await asyncio.gather(feeder, *self._tasks, return_exceptions=True)
+            self._open = False
+            await asyncio.gather(*hands, return_exceptions=True)
             raise
         finally:
-            feeder.cancel()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(feeder, *self._tasks, return_exceptions=True)
+            for hand in hands:
+                hand.cancel()
+            await asyncio.gather(*hands, return_exceptions=True)
 
-    async def _feed(self) -> None:
-        """Start an attempt whenever a slot is free: ten thousand items never mean ten thousand tasks."""
-        for wanted, result in zip(self.wanted, self._results, strict=True):
-            await self.runner.slots.acquire()
-            task = asyncio.get_running_loop().create_task(self._watched(wanted, result))
-            self._tasks.add(task)
-            task.add_done_callback(self._left)
-
-    def _left(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self.runner.slots.release()
+    async def _work(self, todo: Iterator[tuple[_Wanted, asyncio.Future[Rollout]]]) -> None:
+        """One pair of hands: the next attempt, then the next. Ten thousand items never mean ten thousand tasks."""
+        slots = self.runner.slots
+        while self._open:
+            async with slots:
+                # Taken in hand only with a slot, so that attempts start in item order.
+                if not self._open or (following := next(todo, None)) is None:
+                    return
+                await self._watched(*following)
 
     async def _watched(self, wanted: _Wanted, result: asyncio.Future[Rollout]) -> None:
         """One attempt; an error, or the failure that makes the stage systemic, ends the stage for all of them."""
@@ -184,6 +187,7 @@ class Stage:
                 result.set_result(rollout)
 
     def _fail(self, error: Exception) -> None:
+        self._open = False
         for result in self._results:
             if not result.done():
                 result.set_exception(error)

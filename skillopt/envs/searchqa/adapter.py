@@ -42,10 +42,12 @@ class SearchQA(Benchmark):
 
     def item(self, row: Mapping[str, JSON], split: str) -> Item:
         answers = row["answers"]
-        answers = [answers] if isinstance(answers, str) else answers
+        if isinstance(answers, str):
+            answers = [answers]
+            row = {**row, "answers": answers}
         if not isinstance(answers, list) or not answers or not all(isinstance(a, str) and a.strip() for a in answers):
             raise ValueError("answers must be a list of at least one text")
-        return super().item({**row, "answers": answers}, split)
+        return super().item(row, split)
 
     def task(self, item: Item, skill: str) -> Task:
         context = shortened(str(item.data["context"]))

@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 from dataclasses import replace
+from functools import cached_property, lru_cache
 
 import aiohttp
 from pydantic_core import PydanticSerializationError, to_json
@@ -78,20 +79,23 @@ class OpenAIProvider:
         own = self._endpoint
         temperature = own.temperature if request.temperature is None else request.temperature
         limit = min(request.max_tokens, own.max_tokens) if own.max_tokens else request.max_tokens
+        if (temperature, limit) == (request.temperature, request.max_tokens):
+            return request
         return replace(request, temperature=temperature, max_tokens=limit)
 
     async def _post(self, request: Request, refused: frozenset[str], responses: bool) -> Reply:
         wire = wire_responses if responses else wire_chat
         url = self._endpoint.responses_url if responses else self._endpoint.url
         payload = _encoded(wire.body(request, self._endpoint, refused))
-        limit = aiohttp.ClientTimeout(total=request.timeout, sock_connect=CONNECT_SECONDS)
+        limit = _limit(request.timeout)
         headers = await self._headers()
         try:
             # A redirect would carry the key to an address nobody configured.
-            async with self._open().post(
+            response = await self._open().post(
                 url, data=payload, headers=headers, timeout=limit, allow_redirects=False
-            ) as response:
-                return Reply(response.status, response.headers, await response.read())
+            )
+            # Read to its end, a response gives its connection back by itself; if reading fails, it closes it.
+            return Reply(response.status, response.headers, await response.read())
         except asyncio.TimeoutError as exc:
             seconds = f" within {request.timeout:g} s" if request.timeout else ""
             raise ModelError("timeout", f"{self.identity}: no answer{seconds}") from exc
@@ -110,26 +114,38 @@ class OpenAIProvider:
         return self._session
 
     async def _headers(self) -> dict[str, str]:
+        """With the sign-in token of this moment."""
+        if self._tokens is None:
+            return self._fixed_headers
+        return self._fixed_headers | {"Authorization": f"Bearer {(await self._tokens()).get_secret_value()}"}
+
+    @cached_property
+    def _fixed_headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "User-Agent": "SkillOpt"}
         if self._tokens is not None:
-            headers["Authorization"] = f"Bearer {(await self._tokens()).get_secret_value()}"
-        elif self._endpoint.auth == "bearer":
-            headers["Authorization"] = f"Bearer {self._secret()}"
-        elif self._endpoint.auth == "azure_key":
-            headers["api-key"] = self._secret()
-        return headers
+            return headers
+        if self._endpoint.auth == "bearer":
+            return headers | {"Authorization": f"Bearer {self._secret()}"}
+        return headers | ({"api-key": self._secret()} if self._endpoint.auth == "azure_key" else {})
 
     def _secret(self) -> str:
         key = self._endpoint.api_key
         return key.get_secret_value() if key else ""
 
     def _remember(self, refused: frozenset[str], responses: bool) -> None:
+        if refused == self._refused and responses == self._responses:
+            return
         for name in sorted(refused - self._refused - {"max_completion_tokens"}):
             log.warning("%s does not take %s; calls go on without it", self.identity, name)
         if responses and not self._responses:
             log.info("%s is called through the Responses API", self.identity)
         self._refused |= refused
         self._responses |= responses
+
+
+@lru_cache(maxsize=16)
+def _limit(seconds: float | None) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
 
 
 def _refusals(reply: Reply, request: Request) -> frozenset[str]:

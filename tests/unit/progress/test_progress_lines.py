@@ -175,7 +175,7 @@ def test_the_live_panel_fits_80_columns_and_names_what_goes_on() -> None:
     console = Console(file=page, force_terminal=True, width=80, color_system=None)
     live = LiveDisplay(console)
     view = RunView()
-    stats = Stats(in_flight=24, calls=320, retries=3, prompt_tokens=1_200_000, errors={"rate_limited": 3})
+    stats = Stats(24, 24, 3, {"rate_limited": 3}, {"rollout": Usage(calls=320, prompt_tokens=1_200_000)})
     live.start(view, stats, Stats())
     for seq, body in enumerate(RUN[:5]):
         event = Event(seq=seq, ts=1000.0 + seq, key=str(seq), body=body)  # type: ignore[arg-type]
