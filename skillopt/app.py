@@ -29,12 +29,15 @@ from skillopt.engine.parts import analysts, epoch_passes, optimizer, reflect_set
 from skillopt.engine.run import Run
 from skillopt.engine.session import Session, Watch, Watcher, session
 from skillopt.engine.train import train as training_loop
-from skillopt.envs.base import Benchmark, DataSource, Options
+from skillopt.envs.base import Benchmark, DataSource, EnvAdapter, Options
+from skillopt.envs.bridge import Bridge, bridged
 from skillopt.errors import ConfigError, ModelError, StageStopped
 from skillopt.evaluation.gates import Strict
 from skillopt.evaluation.objective import LEADING_WORDS, Objective
+from skillopt.gradient.adapter_reflect import adapter_analysts
 from skillopt.gradient.desk import Ask, Desk
 from skillopt.gradient.mining import unfit
+from skillopt.gradient.reflect import Reflect
 from skillopt.journal.artifacts import write_evaluation
 from skillopt.journal.events import RunStarted
 from skillopt.journal.log import CommitHook, Journal
@@ -45,7 +48,7 @@ from skillopt.model.current import bind
 from skillopt.model.structured import Answer, ask
 from skillopt.optimizer.schedules import Schedule, named_schedule
 from skillopt.prompts import Prompt, Prompts
-from skillopt.registry import BENCHMARKS
+from skillopt.registry import BENCHMARKS, short_name
 from skillopt.registry import load as load_plugin
 from skillopt.rollout.runner import Runner
 from skillopt.skill.document import Skill
@@ -166,7 +169,8 @@ def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Sk
     if problems := unfit(config):
         raise ConfigError(problems)
     models = gateways(config, environ, brought)
-    benchmark = brought.benchmark or benchmark_of(config)
+    benchmark = brought.benchmark or benchmark_of(config, run_dir)
+    _check_abilities(benchmark, config, brought)
     splits = benchmark.load(data_source(config, run_dir))
     expected = config.train.train_size
     if expected and not config.env.limit and expected != len(splits.train):
@@ -174,8 +178,20 @@ def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Sk
             f"train.train_size is {expected}, but the training split has {len(splits.train)} items. "
             "Set train.train_size to 0 to take what the data has."
         )
-    prompts = Prompts(benchmark.prompts_dir)
+    prompts = benchmark.prompts if isinstance(benchmark, Bridge) else Prompts(benchmark.prompts_dir)
     return Inputs(config, benchmark, splits, skill, prompts, models, run_dir, brought.target)
+
+
+def _check_abilities(benchmark: Benchmark, config: Config, brought: Brought) -> None:
+    """What the benchmark needs of whoever carries its tasks out, compared with what the target offers."""
+    offers = brought.target.offers if brought.target else ChatAgent.offers
+    blind = not brought.target and config.model.target_backend == "local"
+    if lacking := benchmark.needs - (offers - {"images"} if blind else offers):
+        raise ConfigError(
+            f"{benchmark.name} needs a target with {', '.join(sorted(lacking))}; "
+            f"{config.model.target_backend if not brought.target else 'the function given as target'} has none. "
+            "Choose another model.target_backend, or another benchmark."
+        )
 
 
 def _run(inputs: Inputs, journal: Journal) -> Run:
@@ -183,6 +199,8 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
     config = inputs.config
     objective, schedule = _objective(config), _schedule(inputs)
     desk = Desk(once=journal.once, ask=_asker(inputs), prompts=inputs.prompts)
+    settings = reflect_settings(config, schedule, _references(inputs))
+    own = adapter_analysts(inputs.benchmark, Reflect(desk, settings), inputs.splits.train, config.train.seed)
     return Run(
         config=config,
         journal=journal,
@@ -190,9 +208,7 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
         seed_skill=inputs.skill,
         rollouts=_runner(inputs, journal),
         desk=desk,
-        reflect=analysts(
-            config, desk, reflect_settings(config, schedule, _references(inputs)), partial(_examples, inputs)
-        ),
+        reflect=own or analysts(config, desk, settings, partial(_examples, inputs)),
         optimizer=optimizer(config, desk, schedule),
         gate=Strict(objective, enabled=config.evaluation.use_gate),
         objective=objective,
@@ -295,16 +311,19 @@ def _seed_skill(config: Config) -> Skill:
     return Skill.load(best if best.is_file() and not (path / "SKILL.md").exists() else path)
 
 
-def benchmark_of(config: Config) -> Benchmark:
+def benchmark_of(config: Config, run_dir: Path) -> Benchmark:
     """The benchmark that the configuration names."""
-    return _benchmark_class(config.env.name).configured(config.env.options)
+    found = _benchmark_class(config.env.name)
+    if issubclass(found, Bridge):
+        return found.for_run(config.env.options, config.flat(), run_dir)
+    return found.configured(config.env.options)
 
 
 def data_source(config: Config, run_dir: Path) -> DataSource:
     """Where the benchmark's rows come from; a cut by ratio is kept in the run."""
     env = config.env
     ratio = ":".join(map(str, env.split_ratio))
-    generated = run_dir / "_generated_splits" / f"{env.name}_{ratio.replace(':', '-')}_seed{env.split_seed}"
+    generated = run_dir / "_generated_splits" / f"{short_name(env.name)}_{ratio.replace(':', '-')}_seed{env.split_seed}"
     return DataSource(
         split_mode=env.split_mode,
         split_dir=env.split_dir,
@@ -328,7 +347,7 @@ def _items(inputs: Inputs, split: str) -> tuple[Item, ...]:
 def _directory(config: Config, *, fresh: bool) -> Path:
     root = Path("outputs")
     if not config.env.out_root:
-        home = root / config.env.name
+        home = root / short_name(config.env.name)
         return new_directory(home) if fresh else default_directory(home, config.public())
     run_dir = Path(config.env.out_root)
     if fresh and (aside := set_aside(run_dir)):
@@ -338,13 +357,15 @@ def _directory(config: Config, *, fresh: bool) -> Path:
 
 def _evaluation_directory(config: Config) -> Path:
     model = config.model.target.replace("/", "-")
-    return new_directory(Path("outputs"), prefix=f"eval_{config.env.name}_{model}_")
+    return new_directory(Path("outputs"), prefix=f"eval_{short_name(config.env.name)}_{model}_")
 
 
 def _benchmark_class(name: str) -> type[Benchmark]:
     found = load_plugin(BENCHMARKS, name)
+    if issubclass(found, EnvAdapter):
+        return bridged(found, name)
     if not issubclass(found, Benchmark):
-        raise ConfigError(f"env.name: {name!r} is not a benchmark (a subclass of skillopt.envs.base.Benchmark)")
+        raise ConfigError(f"env.name: {name!r} is not a benchmark (a Benchmark or EnvAdapter of skillopt.envs.base)")
     return found
 
 

@@ -230,6 +230,8 @@ class Rollout:
     turns: int = 1
     judging: Usage = Usage()
     """What a model that graded the attempt used; `usage` is the target's alone."""
+    task: str = ""
+    """What was asked, in a line or two."""
 
     def __post_init__(self) -> None:
         if (self.score is None) == (self.failure is None):
@@ -239,7 +241,7 @@ class Rollout:
         """What is kept of it in memory: trajectories are most of a run's bytes."""
         return Rollout(
             self.item, self.item_digest, self.skill, self.draw, self.kind, self.score, self.failure, self.answer, (),
-            self.usage, self.seconds, self.turns, self.judging,
+            self.usage, self.seconds, self.turns, self.judging, self.task,
         )  # fmt: skip
 
 
@@ -349,7 +351,8 @@ class RolloutResult:
     def from_dict(cls, row: Mapping[str, JSON]) -> RolloutResult:
         known = {k: v for k, v in row.items() if k in cls.__dataclass_fields__ and k != "extras" and v is not None}
         extras = {k: v for k, v in row.items() if k not in cls.__dataclass_fields__}
-        return cls(**(known | {"id": str(row["id"]), "extras": {**(row.get("extras") or {}), **extras}}))
+        values: dict[str, JSON] = known | {"id": str(row["id"]), "extras": {**(row.get("extras") or {}), **extras}}
+        return cls(**values)
 
     def to_dict(self) -> dict[str, JSON]:
         row: dict[str, JSON] = {"id": self.id, "hard": self.hard, "soft": self.soft}

@@ -17,10 +17,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from skillopt.agents.base import Ability, Agent, Task
 from skillopt.datasets.base import SplitDataLoader
 from skillopt.datasets.checks import Splits, checked_items
+from skillopt.envs.batch import EnvAdapter as EnvAdapter
 from skillopt.errors import ConfigError
 from skillopt.model.types import Provider
 from skillopt.skill.examples import Example
 from skillopt.types import JSON, Attempt, Item, Score, Usage
+
+
+_ASKED = ("task_description", "question", "instruction", "input")
+_DESCRIBED = 300
 
 
 class Options(BaseModel):
@@ -102,6 +107,11 @@ class Benchmark(ABC):
     @abstractmethod
     def gold(self, item: Item) -> str:
         """A perfect reply, from which the grader is checked before any model is paid."""
+
+    def describe(self, item: Item) -> str:
+        """What the item asks, in a line or two, for reports and for the heads of trajectories."""
+        said = next((item.data[name] for name in _ASKED if item.data.get(name)), "")
+        return " ".join(str(said).split())[:_DESCRIBED]
 
     def reference(self, item: Item) -> str:
         """Material on an item that analysts may see and the target must not, such as a solution; "" = none."""

@@ -93,6 +93,7 @@ def _heading(rollout: Rollout) -> tuple[str, ...]:
     return (
         f"id: {rollout.item}",
         f"task type: {shorten(rollout.kind, 80)}" if rollout.kind else "",
+        f"task: {rollout.task}" if rollout.task else "",
         f"score: hard {score.hard:g}, soft {score.soft:g}" if score else "score: none, the attempt could not be made",
         f"turns: {rollout.turns}",
     )

@@ -48,11 +48,20 @@ def result_row(rollout: Rollout) -> Record:
         "soft": score.soft if score else None,
         "predicted_answer": rollout.answer,
         "task_type": rollout.kind,
+        "task_description": rollout.task,
         "n_turns": rollout.turns,
+        "seconds": rollout.seconds,
+        "usage": _used(rollout.usage),
     }
     if failure:
         return row | {"fail_reason": f"{failure.kind}: {failure.message}", "failure_kind": failure.kind}
     return {**score.detail, **row} if score else row
+
+
+def _used(usage: Usage) -> Record:
+    used: Record = {"calls": usage.calls, "prompt_tokens": usage.prompt_tokens}
+    used["completion_tokens"] = usage.completion_tokens
+    return used | ({"cost_usd": usage.cost_usd} if not usage.unpriced else {})
 
 
 def history_record(view: RunView, step: StepView) -> Record:

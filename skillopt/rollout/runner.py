@@ -111,6 +111,7 @@ class Runner:
             seconds=round(time.monotonic() - began, 3),
             turns=attempt.turns,
             judging=judgement.usage,
+            task=self.benchmark.describe(wanted.item),
         )
 
 

@@ -21,7 +21,7 @@ from aiohttp import web
 
 from skillopt.testing.chance import chance
 from skillopt.testing.faults import Counts, Faults
-from skillopt.testing.wire_formats import BadRequest, Chat, Said, format_of
+from skillopt.testing.wire_formats import BadRequest, Chat, format_of
 from skillopt.testing.world import World, write_split
 from skillopt.types import JSON
 
@@ -148,10 +148,10 @@ class LoopbackServer:
             asked = wire.read(body)
         except (ValueError, KeyError, TypeError, BadRequest):
             return _error(400, "bad_request", f"the body is not a request of the format {wire.name}")
-        text = self.world.reply(asked.system, asked.user)
+        said = self.world.respond(asked)
         self.counts.answer(digest, self.world.read(asked.system).role)
         size = len(asked.system) + len(asked.user)
-        return _json(200, wire.answer(digest, str(body["model"]), size, Said(text)))
+        return _json(200, wire.answer(digest, str(body["model"]), size, said))
 
     async def _fail(self, request: web.BaseRequest, fault: str) -> web.StreamResponse:
         if fault == "429":

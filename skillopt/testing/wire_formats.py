@@ -5,6 +5,8 @@ Written from the vendors' documentation, apart from the client's own code, so th
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,16 +26,19 @@ class Asked:
     images: int = 0
     tools: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    """The SHA-256 of each picture that came inline (chat format)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the server answers. `finish` is stop, length, tool or filter."""
+    """What the server answers. `finish` is stop, length, tool or filter; `arguments` are those of the tool call."""
 
     text: str
     finish: str = "stop"
     tool: str = ""
     cached: int = 0
+    arguments: str = '{"place": "here"}'
 
 
 class Format(Protocol):
@@ -66,7 +71,7 @@ class Chat:
 
     def read(self, body: Row) -> Asked:
         _need(body, "model", "messages")
-        system, user, results = list[str](), list[str](), list[str]()
+        system, user, results, seen = list[str](), list[str](), list[str](), list[str]()
         images = 0
         for row in body["messages"]:
             role = row["role"]
@@ -76,16 +81,17 @@ class Chat:
                 raise BadRequest(f"messages: role {role!r} is not supported")
             text, pictures = _chat_content(row.get("content"))
             images += pictures
+            seen += _seen(row.get("content"))
             into = {"system": system, "developer": system, "tool": results, "user": user}.get(role)
             if into is not None:
                 into.append(text)
         tools = tuple(str(t["function"]["name"]) for t in body.get("tools") or ())
-        return Asked("\n".join(system), "\n".join(user), images, tools, tuple(results))
+        return Asked("\n".join(system), "\n".join(user), images, tools, tuple(results), tuple(seen))
 
     def answer(self, name: str, model: str, size: int, said: Said) -> dict[str, JSON]:
         message: dict[str, JSON] = {"role": "assistant", "content": said.text}
         if said.tool:
-            call = {"name": said.tool, "arguments": '{"place": "here"}'}
+            call = {"name": said.tool, "arguments": said.arguments}
             message |= {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": call}]}
         finish = {"tool": "tool_calls", "filter": "content_filter"}.get(said.finish, said.finish)
         prompt, answer = size // 4 + 1, len(said.text) // 4 + 1
@@ -131,7 +137,7 @@ class Responses(Chat):
         output: list[JSON] = [{"type": "reasoning", "summary": []}]
         if said.tool:
             output.append(
-                {"type": "function_call", "call_id": "call_1", "name": said.tool, "arguments": '{"place": "here"}'}
+                {"type": "function_call", "call_id": "call_1", "name": said.tool, "arguments": said.arguments}
             )
         elif said.text:
             output.append({"type": "message", "content": [{"type": "output_text", "text": said.text}]})
@@ -183,7 +189,7 @@ class Messages:
     def answer(self, name: str, model: str, size: int, said: Said) -> dict[str, JSON]:
         content: list[JSON] = [{"type": "text", "text": said.text}] if said.text else []
         if said.tool:
-            content = [{"type": "tool_use", "id": "toolu_1", "name": said.tool, "input": {"place": "here"}}]
+            content = [{"type": "tool_use", "id": "toolu_1", "name": said.tool, "input": json.loads(said.arguments)}]
         reasons = {"stop": "end_turn", "length": "max_tokens", "tool": "tool_use", "filter": "refusal"}
         prompt, cached = size // 4 + 1, min(said.cached, size // 4)
         return {
@@ -219,6 +225,13 @@ def _chat_content(content: JSON) -> tuple[str, int]:
     if not all(url.startswith(("data:image/", "https://", "http://")) for url in images):
         raise BadRequest("messages: invalid image_url")
     return "\n".join(part["text"] for part in content if part["type"] == "text"), len(images)
+
+
+def _seen(content: JSON) -> list[str]:
+    parts = content if isinstance(content, list) else []
+    urls = [str(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
+    inline = [url.partition(";base64,")[2] for url in urls if url.startswith("data:")]
+    return [hashlib.sha256(base64.b64decode(data)).hexdigest() for data in inline]
 
 
 def _responses_content(content: JSON) -> tuple[str, int]:

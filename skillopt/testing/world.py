@@ -19,6 +19,7 @@ from skillopt.testing import editors
 from skillopt.testing.chance import chance
 from skillopt.testing.knacks import BY_ASK, BY_NAME, KNACKS, PATTERNS, QUESTION, Knack
 from skillopt.testing.names import SPACE, entity
+from skillopt.testing.wire_formats import Asked, Said
 from skillopt.types import JSON
 
 _MARK = re.compile(r"\b(Rule|Override|Restore|Reminder) ([a-z]+(?:-[a-z]+)*):")
@@ -69,6 +70,10 @@ class World:
     def __call__(self, request: Request) -> str:
         system = "\n".join(m.text for m in request.messages if m.role == "system")
         return self.reply(system, "\n".join(m.text for m in request.messages if m.role == "user"))
+
+    def respond(self, asked: Asked) -> Said:
+        """What the server sends back; a world whose target sees pictures or calls tools overrides it."""
+        return Said(self.reply(asked.system, asked.user))
 
     def reply(self, system: str, user: str) -> str:
         reading = self.read(system)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from skillopt.envs.base import Benchmark
 from skillopt.registry import BENCHMARKS, load, names
 from skillopt.testing.benchmark_contract import BenchmarkContract
 
+PAGE = str(Path(__file__).parent / "page.png")
 ROWS = {
+    "docvqa": (
+        {"id": "1", "question": "What is the total due?", "answers": ["12.50", "EUR 12.50"], "image_path": PAGE},
+        {"id": "2", "question": f"Who signed? document_path: {PAGE}", "ground_truth": "['Ada']", "topic": "form"},
+        {"id": "3", "question": "Which pages?", "answer": "both", "image_paths": [PAGE, PAGE]},
+    ),
+    "officeqa": (
+        {"id": "UID1", "question": "What were the receipts in 1951, in millions?", "answer": "2,602",
+         "source_files": "bulletin_1951_04.txt", "source_docs": "", "difficulty": "easy"},
+        {"id": "UID2", "question": "Give slope and direction.", "answer": "[-0.5, surplus]", "difficulty": "hard"},
+    ),
     "own": (
         {"id": "1", "input": "Where is my parcel?", "answer": "shipping", "scorer": "choice",
          "choices": ["billing", "shipping"]},
@@ -20,6 +33,13 @@ ROWS = {
         {"id": "1", "input": "The mill burned down in 1987.\nQuestion: When did it burn down?", "answer": "1987",
          "scorer": "f1"},
         {"id": "2", "input": "Piet sells maps.\nQuestion: Who sells maps?", "answer": "Piet", "scorer": "f1"},
+    ),
+    "livemathematicianbench": (
+        {"id": "202601:1", "theorem_type": ["Universal"], "mcq": {
+            "question": "What holds for every real x?", "choices": [{"label": "B", "text": "$x^2 > 0$"}],
+            "correct_choice": {"label": "A", "text": "$x^2 \\ge 0$"}}},
+        {"id": "2", "question": "How many roots has $x^2 + 1$ over the reals?", "choices": ["none", "one", "two"],
+         "correct_choice": "A"},
     ),
     "searchqa": (
         {"id": "q1", "question": "This 1974 Terry Jacks hit", "context": "[DOC] x", "answers": ["Seasons in the Sun"]},

@@ -62,14 +62,14 @@ class F1:
 
 @dataclass(frozen=True, slots=True)
 class Anls:
-    """Similarity by edit distance, as document reading is scored: below one half it counts as nothing."""
+    """Similarity by edit distance, as document reading is scored: up to one half it counts as nothing."""
 
     threshold: float = 0.5
 
     def grade(self, output: str, case: Case) -> Score:
         said = plain(output)
         best = max((similarity(said, plain(gold)) for gold in case.golds), default=0.0) if said else 0.0
-        soft = best if best >= _ANLS_FLOOR else 0.0
+        soft = best if best > _ANLS_FLOOR else 0.0
         if said and soft >= self.threshold:
             return passed(soft)
         return failed(f"similarity {best:.2f} to {expected(case)}, got {shown(output.strip())}", soft)

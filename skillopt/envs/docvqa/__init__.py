@@ -1,0 +1,1 @@
+"""DocVQA: questions about scanned pages, answered with the text that stands on them."""

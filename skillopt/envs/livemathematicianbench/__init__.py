@@ -1,0 +1,1 @@
+"""LiveMathematicianBench: which of several similar statements does a recent theorem give?"""
