@@ -22,7 +22,7 @@ from skillopt.agents.chat import ChatAgent
 from skillopt.brought import NOTHING, Brought, gateways
 from skillopt.config.load import Loaded, Override, load_config
 from skillopt.config.schema import Config
-from skillopt.datasets.checks import Splits
+from skillopt.datasets.checks import Splits, safe_name
 from skillopt.datasets.plan import steps_per_epoch
 from skillopt.engine.evaluate import evaluate_items
 from skillopt.engine.parts import analysts, epoch_passes, optimizer, reflect_settings
@@ -48,7 +48,7 @@ from skillopt.model.current import bind
 from skillopt.model.structured import Answer, ask
 from skillopt.optimizer.schedules import Schedule, named_schedule
 from skillopt.prompts import Prompt, Prompts
-from skillopt.registry import BENCHMARKS, short_name
+from skillopt.registry import BENCHMARKS, is_registered_name
 from skillopt.registry import load as load_plugin
 from skillopt.rollout.runner import Runner
 from skillopt.skill.document import Skill
@@ -169,7 +169,7 @@ def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Sk
     if problems := unfit(config):
         raise ConfigError(problems)
     models = gateways(config, environ, brought)
-    benchmark = brought.benchmark or benchmark_of(config, run_dir)
+    benchmark = (brought.benchmark or benchmark_of(config, run_dir)).within(environ)
     _check_abilities(benchmark, config, brought)
     splits = benchmark.load(data_source(config, run_dir))
     expected = config.train.train_size
@@ -323,7 +323,7 @@ def data_source(config: Config, run_dir: Path) -> DataSource:
     """Where the benchmark's rows come from; a cut by ratio is kept in the run."""
     env = config.env
     ratio = ":".join(map(str, env.split_ratio))
-    generated = run_dir / "_generated_splits" / f"{short_name(env.name)}_{ratio.replace(':', '-')}_seed{env.split_seed}"
+    generated = run_dir / "_generated_splits" / f"{_label(env.name)}_{ratio.replace(':', '-')}_seed{env.split_seed}"
     return DataSource(
         split_mode=env.split_mode,
         split_dir=env.split_dir,
@@ -347,7 +347,7 @@ def _items(inputs: Inputs, split: str) -> tuple[Item, ...]:
 def _directory(config: Config, *, fresh: bool) -> Path:
     root = Path("outputs")
     if not config.env.out_root:
-        home = root / short_name(config.env.name)
+        home = root / _label(config.env.name)
         return new_directory(home) if fresh else default_directory(home, config.public())
     run_dir = Path(config.env.out_root)
     if fresh and (aside := set_aside(run_dir)):
@@ -357,7 +357,7 @@ def _directory(config: Config, *, fresh: bool) -> Path:
 
 def _evaluation_directory(config: Config) -> Path:
     model = config.model.target.replace("/", "-")
-    return new_directory(Path("outputs"), prefix=f"eval_{short_name(config.env.name)}_{model}_")
+    return new_directory(Path("outputs"), prefix=f"eval_{_label(config.env.name)}_{model}_")
 
 
 def _benchmark_class(name: str) -> type[Benchmark]:
@@ -366,7 +366,14 @@ def _benchmark_class(name: str) -> type[Benchmark]:
         return bridged(found, name)
     if not issubclass(found, Benchmark):
         raise ConfigError(f"env.name: {name!r} is not a benchmark (a Benchmark or EnvAdapter of skillopt.envs.base)")
+    if not any("name" in vars(base) for base in found.__mro__):
+        raise ConfigError(f'env.name: {name!r} has no name; put @skillopt.benchmark("its_name") before the class')
     return found
+
+
+def _label(name: str) -> str:
+    """What folders are called after a benchmark: one that is named by its place has a name of its own."""
+    return name if is_registered_name(name) else safe_name(_benchmark_class(name).name)
 
 
 def _options_of(name: str) -> type[Options]:

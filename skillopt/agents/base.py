@@ -60,6 +60,14 @@ class Agent(Protocol):
 
     offers: ClassVar[frozenset[Ability]]
 
+    def holding(self, skill: str) -> tuple[Agent, str]:
+        """Who carries out tasks under this skill, and the text of it that the benchmark still has to show.
+
+        A model is shown the skill in the prompt. An agent that keeps skills where it looks for them itself takes it,
+        and leaves nothing to show.
+        """
+        ...
+
     async def run(self, task: Task) -> Attempt: ...
 
     async def chat(

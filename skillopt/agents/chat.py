@@ -34,6 +34,9 @@ class ChatAgent:
         self._timeout = timeout
         self._stage = stage
 
+    def holding(self, skill: str) -> tuple[ChatAgent, str]:
+        return self, skill
+
     async def run(self, task: Task) -> Attempt:
         # An empty system message is refused by some providers, and says nothing to the others.
         system = (Message("system", task.system),) if task.system.strip() else ()

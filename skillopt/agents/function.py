@@ -38,6 +38,9 @@ class FunctionAgent:
         self._function = function
         self._timeout = timeout
 
+    def holding(self, skill: str) -> tuple[FunctionAgent, str]:
+        return self, skill
+
     async def run(self, task: Task) -> Attempt:
         asked = task.user if task.value is None else task.value
         output = await call(self._function, task.system, asked, timeout=task.timeout or self._timeout)
@@ -84,7 +87,7 @@ async def call(function: Function, first: str, second: JSON, *, timeout: float |
     except SkillOptError:
         raise
     except Exception as error:
-        raise ModelError("function_error", f"the function raised {_described(error)}") from error
+        raise ModelError("function_error", f"the function raised {described(error)}") from error
 
 
 async def _called(function: Function, first: str, second: JSON) -> JSON:
@@ -122,7 +125,7 @@ def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     return future
 
 
-def _described(error: Exception) -> str:
+def described(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"

@@ -23,9 +23,9 @@ from skillopt.model.types import Provider
 from skillopt.skill.examples import Example
 from skillopt.types import JSON, Attempt, Item, Score, Usage
 
-
 _ASKED = ("task_description", "question", "instruction", "input")
 _DESCRIBED = 300
+_UNUSED = Usage()
 
 
 class Options(BaseModel):
@@ -53,7 +53,7 @@ class Judgement:
     """A score, and what it cost where a model gave it."""
 
     score: Score
-    usage: Usage = Usage()
+    usage: Usage = _UNUSED
 
 
 class Benchmark(ABC):

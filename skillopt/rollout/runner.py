@@ -87,7 +87,8 @@ class Runner:
 
     async def _judged(self, wanted: _Wanted) -> Rollout:
         began = time.monotonic()
-        attempt = await self.benchmark.attempt(wanted.item, wanted.skill, self.agent)
+        agent, shown = self.agent.holding(wanted.skill)
+        attempt = await self.benchmark.attempt(wanted.item, shown, agent)
         try:
             judgement = await self.benchmark.judged(wanted.item, attempt, self.judge)
         except SkillOptError:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -22,6 +21,7 @@ from skillopt.envs.docvqa.golds import golds
 from skillopt.envs.docvqa.pages import Pages
 from skillopt.envs.docvqa.rows import KIND, TablesFirst, asked, named
 from skillopt.envs.docvqa.scoring import RIGHT, Nearest, extracted, nearest, normalised, tagged
+from skillopt.envs.frame import Frame
 from skillopt.errors import ConfigError
 from skillopt.model.types import Message, Text
 from skillopt.skill.examples import Example
@@ -55,8 +55,7 @@ class DocVQA(Benchmark):
 
     def __init__(self, options: DocVQAOptions) -> None:
         self._options = options
-        frame = (Path(__file__).parent / "prompts" / "target.md").read_text(encoding="utf-8").strip()
-        self._system = lru_cache(maxsize=8)(partial(_framed, frame))
+        self._system = Frame.beside(__file__)
 
     def rows(self, source: DataSource) -> dict[str, list[dict[str, JSON]]]:
         loader = TablesFirst(**asdict(source))
@@ -165,11 +164,6 @@ async def _looked(task: Task, agent: Agent, turns: int) -> Attempt:
             return Attempt(reply.text, noted, usage, turns=taken)
         story.append(Turn("user", _AGAIN))
         messages = (*messages, Message("assistant", reply.text), Message("user", _AGAIN))
-
-
-def _framed(frame: str, skill: str) -> str:
-    section = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
-    return frame.replace("{skill}", section, 1)
 
 
 def _reason(reply: str, predicted: str, best: Nearest, answers: Sequence[str]) -> str:

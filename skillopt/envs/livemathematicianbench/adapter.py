@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache, partial
-from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from skillopt.agents.base import Agent, Task
 from skillopt.envs.base import Benchmark, DataSource, Options
+from skillopt.envs.frame import Frame
 from skillopt.envs.livemathematicianbench.answers import read
 from skillopt.envs.livemathematicianbench.options import Option, arranged, options_of, question_of
 from skillopt.envs.livemathematicianbench.rows import MonthlyLoader, Row, identified
-from skillopt.envs.searchqa.scoring import tagged
+from skillopt.envs.tags import tagged
 from skillopt.types import JSON, Attempt, Item, Score, Turn, Usage
 
 SEED = "option_seed"
@@ -60,8 +59,7 @@ class LiveMath(Benchmark):
 
     def __init__(self, options: LiveMathOptions) -> None:
         self._options = options
-        frame = (Path(__file__).parent / "prompts" / "target.md").read_text(encoding="utf-8").strip()
-        self._system = lru_cache(maxsize=8)(partial(_framed, frame))
+        self._system = Frame.beside(__file__)
 
     def rows(self, source: DataSource) -> dict[str, list[Row]]:
         loader = MonthlyLoader(**asdict(source))
@@ -132,11 +130,6 @@ class LiveMath(Benchmark):
     def reference(self, item: Item) -> str:
         parts = (("Theorem", item.data["theorem"]), ("Sketch of the proof", item.data["sketch"]))
         return "\n\n".join(f"{title}:\n{text}" for title, text in parts if text)
-
-
-def _framed(frame: str, skill: str) -> str:
-    section = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
-    return frame.replace("{skill}", section, 1)
 
 
 def _types(value: JSON) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillopt.envs.livemathematicianbench.options import Option, squeezed
-from skillopt.envs.searchqa.scoring import extracted, tagged
+from skillopt.envs.tags import extracted, tagged
 
 _DECORATION = re.compile(r"\\(?:boxed|fbox|text[a-z]*|math[a-z]*)\b|[\s*_`$\"'“”‘’(){}\[\].,:;!/&\\]")
 _LEAD = re.compile(

@@ -6,15 +6,15 @@ The system text depends on the skill alone, so every item of a rollout shares it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
-from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
 
 from skillopt.agents.base import Agent, Task
 from skillopt.envs.base import Benchmark, Options
-from skillopt.envs.searchqa.scoring import extracted, matched, tagged
+from skillopt.envs.frame import Frame
+from skillopt.envs.searchqa.scoring import matched
+from skillopt.envs.tags import extracted, tagged
 from skillopt.types import JSON, Attempt, Item, Score, Usage
 
 CONTEXT_LIMIT = 6000
@@ -37,8 +37,7 @@ class SearchQA(Benchmark):
 
     def __init__(self, options: SearchQAOptions) -> None:
         self._options = options
-        frame = (Path(__file__).parent / "prompts" / "target.md").read_text(encoding="utf-8").strip()
-        self._system = lru_cache(maxsize=8)(partial(_framed, frame))
+        self._system = Frame.beside(__file__)
 
     def item(self, row: Mapping[str, JSON], split: str) -> Item:
         answers = row["answers"]
@@ -92,11 +91,6 @@ def shortened(context: str, limit: int = CONTEXT_LIMIT) -> str:
     end = context.rfind(_PASSAGE, second, limit + len(_PASSAGE)) if second else 0
     kept = context[:end].rstrip() if end > 0 else ""
     return kept or context[: limit - len(_CUT)] + _CUT
-
-
-def _framed(frame: str, skill: str) -> str:
-    section = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
-    return frame.replace("{skill}", section, 1)
 
 
 def _recheck(reply: str) -> str:

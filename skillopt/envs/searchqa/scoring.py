@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.IGNORECASE | re.DOTALL)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -23,19 +22,6 @@ class Match:
     em: float
     f1: float
     sub_em: float
-
-
-def tagged(reply: str) -> bool:
-    """Whether a reply holds an answer between tags."""
-    return _TAGGED.search(reply) is not None
-
-
-def extracted(reply: str) -> str:
-    """The answer in a reply: inside the last pair of tags, else the last line that is not blank."""
-    inside = _TAGGED.findall(reply)
-    if inside:
-        return inside[-1].strip()
-    return next((line.strip() for line in reversed(reply.splitlines()) if line.strip()), reply.strip())
 
 
 def normalised(text: str) -> str:

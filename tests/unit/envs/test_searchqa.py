@@ -8,7 +8,8 @@ import pytest
 from skillopt.agents.base import Task
 from skillopt.envs.base import DataSource, grader_problems
 from skillopt.envs.searchqa.adapter import CONTEXT_LIMIT, SearchQA, SearchQAOptions, shortened
-from skillopt.envs.searchqa.scoring import Match, extracted, matched, normalised
+from skillopt.envs.searchqa.scoring import Match, matched, normalised
+from skillopt.envs.tags import extracted
 from skillopt.errors import ConfigError, DataError
 from skillopt.types import Attempt, Turn, Usage
 
@@ -135,7 +136,7 @@ class Replies:
         text = self.texts.pop(0)
         return Attempt(text, (Turn("user", task.user), Turn("assistant", text)), Usage(calls=1))
 
-    async def chat(self, messages, *, max_tokens, timeout):
+    async def chat(self, messages, *, max_tokens, timeout, tools=()):
         raise AssertionError("not used")
 
 
