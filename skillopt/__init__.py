@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from skillopt.api import evaluate as evaluate
     from skillopt.api import train as train
     from skillopt.envs.base import Benchmark as Benchmark
+    from skillopt.envs.base import EnvAdapter as EnvAdapter
+    from skillopt.registry import benchmark as benchmark
     from skillopt.skill.document import Skill as Skill
     from skillopt.types import Edit as Edit
     from skillopt.types import Patch as Patch
@@ -22,6 +24,8 @@ _HOMES = {
     "train": "skillopt.api",
     "evaluate": "skillopt.api",
     "Benchmark": "skillopt.envs.base",
+    "EnvAdapter": "skillopt.envs.base",
+    "benchmark": "skillopt.registry",
     "Skill": "skillopt.skill.document",
     "Edit": "skillopt.types",
     "Patch": "skillopt.types",

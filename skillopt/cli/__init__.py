@@ -15,10 +15,12 @@ from typing import NoReturn
 import click
 
 from skillopt import __version__
+from skillopt.cli.data import data
 from skillopt.cli.doctor import doctor
 from skillopt.cli.look import list_names, runs, settings
 from skillopt.cli.mine import apply_proposal, init
 from skillopt.cli.models import models
+from skillopt.cli.new import new
 from skillopt.cli.work import evaluate, train
 from skillopt.errors import SkillOptError
 
@@ -29,7 +31,7 @@ def cli() -> None:
     """Train a skill document for a frozen model."""
 
 
-for _command in (init, train, evaluate, apply_proposal, doctor, models, runs, settings, list_names):
+for _command in (init, new, train, evaluate, apply_proposal, data, doctor, models, runs, settings, list_names):
     cli.add_command(_command)
 
 

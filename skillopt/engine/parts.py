@@ -11,7 +11,8 @@ from skillopt.engine.run import EpochPass
 from skillopt.evaluation.gates import Strict
 from skillopt.evaluation.objective import Objective
 from skillopt.gradient.desk import Desk
-from skillopt.gradient.miner import Analysts, InTurn, Miner, MinerSettings
+from skillopt.gradient.in_turn import InTurn
+from skillopt.gradient.miner import Analysts, Miner, MinerSettings
 from skillopt.gradient.reflect import Reflect, ReflectSettings
 from skillopt.optimizer.build import UPDATE_MODES, build_optimizer
 from skillopt.optimizer.recipe import Optimizer, Settings

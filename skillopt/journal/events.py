@@ -69,6 +69,8 @@ class Reflected(Body):
     at: str
     index: int
     reflection: Reflection
+    of: int = 1
+    """How many came with it from one call: an adapter's own reflect answers with several at once."""
 
 
 class Merged(Body):

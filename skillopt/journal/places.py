@@ -134,7 +134,7 @@ class Place:
     first: float
     last: float
     rollouts: dict[str, list[Rollout]] = field(default_factory=dict[str, list[Rollout]])
-    reflections: dict[int, Reflection] = field(default_factory=dict[int, Reflection])
+    reflections: dict[tuple[str, int], Reflection] = field(default_factory=dict["tuple[str, int]", Reflection])
     merges: list[Merged] = field(default_factory=list[Merged])
     selected: Selected | None = None
     rate: RateDecided | None = None
@@ -174,11 +174,11 @@ class Place:
         self.rollouts.setdefault(body.stage, []).append(body.rollout.without_trajectory())
 
     def add_reflection(self, body: Reflected) -> None:
-        self.reflections[body.index] = body.reflection
+        self.reflections[body.reflection.source, body.index] = body.reflection
 
     @property
     def ordered(self) -> tuple[Reflection, ...]:
-        return tuple(self.reflections[i] for i in sorted(self.reflections))
+        return tuple(self.reflections[place] for place in sorted(self.reflections))
 
 
 def step_view(name: StepName, step: int, places: Iterable[Place]) -> StepView:

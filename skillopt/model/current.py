@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from skillopt.errors import SkillOptError
 from skillopt.model.gateway import Gateway
 from skillopt.model.types import Completion, Provider, Request
+from skillopt.model.witness import Witnesses
 from skillopt.types import Usage
 
 
@@ -31,6 +32,7 @@ class Runtime:
     temperature: float | None = None
     deployment: Callable[[str], Provider] | None = None
     counted_from: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    witnesses: Witnesses = field(default_factory=Witnesses)
 
     def call(self, provider: Provider, request: Request) -> Completion:
         """Make a call on the run's loop and wait for it in this thread."""

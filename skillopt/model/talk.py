@@ -160,7 +160,7 @@ def _message(run: Runtime, provider: Provider, request: Request, return_message:
 
 
 def _asked(run: Runtime, provider: Provider, request: Request) -> Completion:
-    completion = run.call(provider, request)
+    completion = run.witnesses.watched(provider is run.target, request, lambda: run.call(provider, request))
     note(completion.usage)
     return completion
 

@@ -8,6 +8,7 @@ name, or extends ours: `{% extends "base/analyst_error.md" %}`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -38,10 +39,11 @@ def fence(label: str, text: str) -> str:
 
 
 class Prompts:
-    """Our templates, seen through an optional folder of overrides."""
+    """Our templates, seen through an optional folder of overrides, or through `given` texts by name."""
 
-    def __init__(self, override_dir: Path | None = None) -> None:
+    def __init__(self, override_dir: Path | None = None, given: Mapping[str, str] | None = None) -> None:
         self._override_dir = override_dir
+        self._given = dict(given or {})
 
     def render(self, name: str, **values: object) -> Prompt:
         from jinja2 import TemplateError, TemplateNotFound
@@ -60,16 +62,19 @@ class Prompts:
     def digests(self) -> dict[str, str]:
         """The digest of every template in effect; ours counts beside an override only when the override extends it."""
         ours, theirs = _texts(HERE), _texts(self._override_dir) if self._override_dir else {}
+        theirs |= self._given
         extended = {f"base/{name}": text for name, text in ours.items() if _refers(theirs, f"base/{name}.md")}
         return {name: digest(text) for name, text in sorted((ours | theirs | extended).items())}
 
     @cached_property
     def _environment(self) -> Environment:
-        from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+        from jinja2 import ChoiceLoader, DictLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 
         folders = [folder for folder in (self._override_dir, HERE) if folder is not None]
+        given = DictLoader({f"{name}.md": text for name, text in self._given.items()})
+        ours = PrefixLoader({"base": FileSystemLoader(HERE)})
         return Environment(
-            loader=ChoiceLoader([FileSystemLoader(folders), PrefixLoader({"base": FileSystemLoader(HERE)})]),
+            loader=ChoiceLoader([given, FileSystemLoader(folders), ours]),
             undefined=StrictUndefined,
             autoescape=False,
             trim_blocks=True,

@@ -18,9 +18,20 @@ def test_public_names() -> None:
 
     assert skillopt.Skill and skillopt.Edit and skillopt.Patch and skillopt.train and skillopt.evaluate
     assert SplitDataLoader and BatchSpec
+    assert skillopt.EnvAdapter.__module__.startswith("skillopt.envs") and skillopt.benchmark("x")
     assert [build_scheduler("cosine", 4, 2, 8).get_lr(s) for s in range(1, 9)] == [4, 4, 3, 3, 3, 2, 2, 2]
     with pytest.raises(AttributeError):
         skillopt.nothing_of_this_name  # noqa: B018
+
+
+def test_a_result_of_the_guide_keeps_what_nobody_knows() -> None:
+    from skillopt.types import RolloutResult
+
+    row = {"id": 7, "hard": 0.5, "soft": 1, "fail_reason": "late", "question": None, "gold_answers": ["a"], "phase": ""}
+    result = RolloutResult.from_dict(row)
+    assert (result.id, result.hard, result.question) == ("7", 0.5, "")
+    assert result.extras == {"gold_answers": ["a"], "phase": ""}
+    assert result.to_dict() == {"id": "7", "hard": 0.5, "soft": 1, "fail_reason": "late", **result.extras}
 
 
 def test_help_imports_nothing_heavy() -> None:
