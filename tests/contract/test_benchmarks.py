@@ -11,7 +11,13 @@ from skillopt.registry import BENCHMARKS, load, names
 from skillopt.testing.benchmark_contract import BenchmarkContract
 
 PAGE = str(Path(__file__).parent / "page.png")
+WORKBOOKS = Path(__file__).parent / "workbooks"
+GAME = str(Path(__file__).parent / "game.tw-pddl")
 ROWS = {
+    "alfworld": (
+        {"id": "train:0000", "gamefile": GAME, "task_type": "pick_and_place_simple"},
+        {"id": "2", "gamefile": GAME, "task_type": "look_at_obj_in_light"},
+    ),
     "docvqa": (
         {"id": "1", "question": "What is the total due?", "answers": ["12.50", "EUR 12.50"], "image_path": PAGE},
         {"id": "2", "question": f"Who signed? document_path: {PAGE}", "ground_truth": "['Ada']", "topic": "form"},
@@ -40,6 +46,13 @@ ROWS = {
             "correct_choice": {"label": "A", "text": "$x^2 \\ge 0$"}}},
         {"id": "2", "question": "How many roots has $x^2 + 1$ over the reals?", "choices": ["none", "one", "two"],
          "correct_choice": "A"},
+    ),
+    "spreadsheetbench": (
+        {"id": "1", "instruction": "Write late beside every bill that is open for more than 30 days.",
+         "instruction_type": "Cell-Level Manipulation", "answer_position": "'Bills, open'!C2:C7",
+         "spreadsheet_path": str(WORKBOOKS / "bare")},
+        {"id": 7, "instruction": "Delete the rows of empty shelves.", "instruction_type": "Sheet-Level Manipulation",
+         "answer_position": "A:B", "answer_sheet": "Stock", "spreadsheet_path": str(WORKBOOKS / "numbered")},
     ),
     "searchqa": (
         {"id": "q1", "question": "This 1974 Terry Jacks hit", "context": "[DOC] x", "answers": ["Seasons in the Sun"]},

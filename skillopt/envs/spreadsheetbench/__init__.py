@@ -1,0 +1,1 @@
+"""SpreadsheetBench: requests from forums about workbooks, answered with a script that edits them."""
