@@ -3,14 +3,15 @@
     result = skillopt.train(skill="SKILL.md", data="examples.csv", target=my_agent, optimizer="gpt-5.5")
 
 Both also take a configuration file and dotted settings, as the command line does. Everything goes through the same
-configuration, checks and journal; a repeated call continues an unfinished run.
+configuration, checks and journal; a repeated call continues an unfinished run. Variables come from the environment and
+from a `.env` file in the working directory, as they do for the commands.
 """
 
 from __future__ import annotations
 
-import os
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,15 @@ from skillopt.api_parts import Parts, parts_of, shown_on
 from skillopt.config.load import Loaded, Override
 from skillopt.errors import ConfigError
 from skillopt.evaluation.report import Metric
+from skillopt.keyless import settled
 from skillopt.results import EvalResult, TrainResult, eval_result, train_result
-from skillopt.running import run_anywhere
+from skillopt.running import environment, run_anywhere
 from skillopt.types import JSON
 
 if TYPE_CHECKING:
     from skillopt.progress import Watcher
+
+log = logging.getLogger(__name__)
 
 Rows = Sequence[Mapping[str, JSON]] | Sequence[tuple[JSON, JSON]]
 Data = str | Path | Rows | Mapping[str, Rows]
@@ -63,7 +67,7 @@ def train(
     outcome = run_anywhere(
         lambda: app.run_training(
             prepared.loaded,
-            environ=os.environ,
+            environ=prepared.environ,
             fresh=fresh,
             watcher=watcher,
             brought=parts.brought(prepared.loaded.config),
@@ -97,12 +101,13 @@ def evaluate(
         skill, data, score, target, optimizer, {"input": input, "answer": answer, "label": label, "rubric": rubric}
     )
     path = parts.skill_path
-    prepared = _prepared(config, parts, {"env.workers": workers}, run_dir, {**(overrides or {}), **(settings or {})})
+    extra = {**(overrides or {}), **(settings or {})}
+    prepared = _prepared(config, parts, {"env.workers": workers}, run_dir, extra, training=False)
     watcher = prepared.watcher(progress)
     outcome = run_anywhere(
         lambda: app.run_evaluation(
             prepared.loaded,
-            environ=os.environ,
+            environ=prepared.environ,
             skill=path,
             split=split,
             fresh=fresh,
@@ -116,6 +121,7 @@ def evaluate(
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     loaded: Loaded
+    environ: Mapping[str, str] = field(repr=False)
     survey: tuple[str, ...]
 
     @property
@@ -123,7 +129,11 @@ class _Prepared:
         return "soft" if self.loaded.config.evaluation.gate_metric == "soft" else "hard"
 
     def watcher(self, progress: bool | None) -> Watcher | None:
-        return shown_on(progress, self.survey)
+        """What the configuration has to say is shown with the progress, and logged where nobody looks at it."""
+        shown = shown_on(progress, (*self.loaded.warnings, *self.survey))
+        for warning in self.loaded.warnings if shown is None else ():
+            log.warning("%s", warning)
+        return shown
 
 
 def _prepared(
@@ -132,6 +142,8 @@ def _prepared(
     named: Mapping[str, JSON],
     run_dir: str | Path | None,
     extra: Mapping[str, JSON],
+    *,
+    training: bool = True,
 ) -> _Prepared:
     """One checked configuration; what was said last counts most."""
     if config is None and not parts.has_data:
@@ -140,5 +152,13 @@ def _prepared(
     where = {"env.out_root": str(run_dir)} if run_dir else {}
     values = {**parts.settings, **given, **where, **extra}
     overrides = tuple(Override(key, value, "argument") for key, value in values.items())
-    loaded = app.load(Path(config) if config is not None else None, overrides)
-    return _Prepared(loaded, parts.survey(loaded.config))
+    path, environ = Path(config) if config is not None else None, environment()
+    loaded = app.load(path, overrides)
+    loaded = settled(
+        loaded,
+        environ,
+        lambda more: app.load(path, (*overrides, *more)),
+        parts.benchmark,
+        training=training,
+    )
+    return _Prepared(loaded, environ, parts.survey(loaded.config))

@@ -9,9 +9,11 @@ from tempfile import TemporaryDirectory
 from skillopt.app import Inputs, checked_inputs
 from skillopt.brought import NOTHING, Brought
 from skillopt.config.load import Loaded
+from skillopt.config.schema import Config
+from skillopt.envs.own.scoring import JUDGE, kind_of
 from skillopt.model.assemble import ROLES, resolved, tariff_of
 from skillopt.model.prices import Tariff
-from skillopt.model.quote import Quote, Sizes, quote
+from skillopt.model.quote import ANSWER_TOKENS, SKILL_GROWTH_TOKENS, Quote, Sizes, quote, quote_evaluation
 from skillopt.model.settings import Role
 
 _SAMPLE = 20
@@ -25,6 +27,11 @@ def quote_training(loaded: Loaded, environ: Mapping[str, str], brought: Brought 
     return quote(inputs.config, _sizes(inputs), _tariffs(inputs, environ, brought))
 
 
+def quote_attempts(inputs: Inputs, environ: Mapping[str, str], attempts: int) -> Quote:
+    """What this many attempts at items will ask for, training aside."""
+    return quote_evaluation(inputs.config, _sizes(inputs), attempts, _tariffs(inputs, environ, NOTHING))
+
+
 def _sizes(inputs: Inputs) -> Sizes:
     sample = inputs.splits.train[:_SAMPLE]
     tasks = [inputs.benchmark.task(item, "") for item in sample]
@@ -34,7 +41,23 @@ def _sizes(inputs: Inputs) -> Sizes:
         test=len(inputs.splits.test),
         prompt_chars=sum(len(task.system) + len(task.user) for task in tasks) // max(1, len(tasks)),
         skill_chars=len(inputs.skill.text),
+        answer_tokens=_answer_tokens(inputs.config),
+        growth_tokens=_growth_tokens(inputs.config),
+        judged=kind_of(str(inputs.config.env.options.get("scorer") or "")) == JUDGE,
     )
+
+
+def _answer_tokens(config: Config) -> int:
+    """What an attempt may write, where that is less than one would guess."""
+    limit = config.env.options.get("max_completion_tokens")
+    bounds = [int(limit)] if isinstance(limit, (int, float)) else []
+    bounds += [config.model.local_max_tokens] if config.model.target_backend == "local" else []
+    return min(ANSWER_TOKENS, *bounds) if bounds else ANSWER_TOKENS
+
+
+def _growth_tokens(config: Config) -> int:
+    alone = config.model.optimizer_backend == "miner"
+    return min(SKILL_GROWTH_TOKENS, config.gradient.mined_skill_tokens) if alone else SKILL_GROWTH_TOKENS
 
 
 def _tariffs(inputs: Inputs, environ: Mapping[str, str], brought: Brought) -> dict[Role, Tariff | None]:

@@ -1,15 +1,25 @@
-"""Running a coroutine from plain code wherever it stands: a script, a notebook, inside a running event loop."""
+"""Where plain code stands: its environment, and running a coroutine in a script, a notebook or a running event loop."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
+
+
+def environment() -> Mapping[str, str]:
+    """The real environment, and below it what a `.env` file of the working directory says; nothing is ever printed."""
+    from skillopt.model.dotenv import with_env_file
+
+    file = Path(".env")
+    return with_env_file(file.read_text(encoding="utf-8"), os.environ) if file.is_file() else os.environ
 
 
 def run_anywhere(work: Work[T]) -> T:

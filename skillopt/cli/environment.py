@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from pathlib import Path
+from skillopt.running import environment
 
-
-def environment() -> Mapping[str, str]:
-    """Variables from `.env` fill gaps only, and are never printed."""
-    from skillopt.model.dotenv import with_env_file
-
-    file = Path(".env")
-    return with_env_file(file.read_text(encoding="utf-8"), os.environ) if file.is_file() else os.environ
+__all__ = ["environment"]

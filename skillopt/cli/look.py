@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skillopt.cli.flags import FlagCommand, configured
+from skillopt.cli.own import own_data, own_skill
 from skillopt.cli.work import loaded_from
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def settings() -> None:
 
 @settings.command(cls=FlagCommand)
 @click.argument("keys", nargs=-1)
+@own_skill
+@own_data
 @configured
 def explain(
     config: Path | None, cfg_options: tuple[str, ...], keys: tuple[str, ...], verbose: int, **flags: JSON

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
+
+from skillopt.cli.environment import environment
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -23,20 +24,19 @@ def models() -> None:
 @models.command("list")
 def listed() -> None:
     """List the models that go by a name."""
-    from rich.console import Console
-    from rich.table import Table
-
     from skillopt.model.weights import DEFAULT, TABLE, cache_directory
 
-    cache = cache_directory(os.environ)
-    table = Table("name", "size", "licence", "asked as", "from", "here", box=None, pad_edge=False)
+    cache = cache_directory(environment())
+    rows = [("name", "size", "licence", "layout", "here", "from")]
     for row in TABLE.values():
-        size = f"{row.size / 1e6:.0f} MB" if row.size else "?"
-        origin = row.packages[0] if row.known else f"hub {row.hub.partition(':')[0]} (or --source index)"
+        origin = f"package index, {row.packages[0]}" if row.known else f"hub, {row.hub.partition(':')[0]}"
+        mirror = "" if row.known else " (with --source index: package index)"
         name = f"{row.name} (default)" if row.name == DEFAULT else row.name
         here = "yes" if (cache / row.file).is_file() else "no"
-        table.add_row(name, size, row.licence, row.layout, origin, here)
-    Console().print(table, soft_wrap=True)
+        rows.append((name, row.megabytes, row.licence, row.layout, here, origin + mirror))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for each in rows:
+        click.echo("  ".join(f"{cell:{width}}" for cell, width in zip(each, widths, strict=True)).rstrip())
     click.echo("Any other model: the path of a .gguf file, or owner/repository:file.gguf of the Hugging Face hub.")
 
 
@@ -51,7 +51,7 @@ def listed() -> None:
 )
 def pull(name: str, source: str) -> None:
     """Fetch the weights of NAME into the cache and check them."""
-    click.echo(fetched(name, cast("Source", source), os.environ))
+    click.echo(fetched(name, cast("Source", source), environment()))
 
 
 @models.command()
@@ -60,11 +60,12 @@ def path(name: str) -> None:
     """Print the file of NAME; fail if it is not here yet."""
     from skillopt.model.weights import TABLE, cache_directory, check_name, ensure, present
 
-    cache = cache_directory(os.environ)
+    cache = cache_directory(environment())
     row = TABLE.get(check_name(name))
-    if row is not None and present(row, cache) is None:
+    found = ensure(name, cache).path if row is None else present(row, cache)
+    if found is None:
         raise click.ClickException(f"{name} is not here yet; fetch it with: skillopt models pull {name}")
-    click.echo(ensure(name, cache).path)
+    click.echo(found)
 
 
 def fetched(name: str, source: Source, environ: Mapping[str, str]) -> Path:

@@ -98,8 +98,9 @@ def evaluate(
     from skillopt import app
 
     console, watcher = _display(plain, verbose)
-    loaded = loaded_from(config, cfg_options, flags)
-    work = app.run_evaluation(loaded, environ=environment(), skill=skill, split=split, fresh=fresh, watcher=watcher)
+    loaded, environ = loaded_from(config, cfg_options, flags), environment()
+    _fetch_weights(loaded, environ)
+    work = app.run_evaluation(loaded, environ=environ, skill=skill, split=split, fresh=fresh, watcher=watcher)
     _print_summary(console, asyncio.run(work))
 
 
@@ -110,12 +111,14 @@ def loaded_from(
     from skillopt import app
     from skillopt.config.legacy import overrides_from
     from skillopt.config.load import parse_cfg_options
+    from skillopt.keyless import settled
 
     mine = taken(flags)
     chosen = chosen_file(path, mine, otherwise)
     overrides = (*parse_cfg_options(cfg_options), *overrides_from(flags), *mine.overrides())
     fitting = mine.fitting(overrides) if chosen is None else ()
-    loaded = app.load(chosen, (*overrides, *fitting))
+    given = (*overrides, *fitting)
+    loaded = settled(app.load(chosen, given), environment(), lambda more: app.load(chosen, (*given, *more)))
     for warning in loaded.warnings:
         click.echo(f"skillopt: note: {warning}", err=True)
     return loaded
@@ -123,12 +126,12 @@ def loaded_from(
 
 def _fetch_weights(loaded: Loaded, environ: Mapping[str, str]) -> None:
     """A local model is brought here first, in sight, so that no step of the run is a silent download."""
-    model = loaded.config.model
-    if model.target_backend == "local":
-        from skillopt.cli.models import fetched
-        from skillopt.model.resolve import resolve
+    from skillopt.cli.models import fetched
+    from skillopt.model.assemble import resolved
 
-        fetched(resolve(dict(model), "target", environ).model, model.local_source, environ)
+    endpoints = resolved(loaded.config, environ).values()
+    for name in {endpoint.model: None for endpoint in endpoints if endpoint.backend == "local"}:
+        fetched(name, loaded.config.model.local_source, environ)
 
 
 def _survey(loaded: Loaded) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from skillopt.config.names import SECTIONS
 from skillopt.config.schema import Config, is_secret
+from skillopt.config.schema_ray import Ray
 from skillopt.types import JSON
 
 _PREFIXES = ("", "optimizer_", "target_")
@@ -17,6 +18,7 @@ _PREFIXES = ("", "optimizer_", "target_")
 RESULT_NEUTRAL: frozenset[str] = frozenset(
     {
         "env.workers",
+        "env.executor",
         "env.max_api_workers",
         "env.out_root",
         "gradient.analyst_workers",
@@ -32,6 +34,7 @@ RESULT_NEUTRAL: frozenset[str] = frozenset(
         "budget.max_cost_usd",
         "budget.max_tokens",
         "budget.max_calls",
+        *(f"ray.{name}" for name in Ray.model_fields),
         *(f"budget.{p}price_per_million_tokens" for p in _PREFIXES),
         *(f"model.{p}qwen_chat_timeout_seconds" for p in _PREFIXES),
         *(f"model.{p}openai_compatible_timeout_seconds" for p in _PREFIXES),

@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from skillopt.config.backends import DEFAULT, Choice, expand_backends
-from skillopt.config.casting import by_look
+from skillopt.config.casting import TRUTH, by_look
 from skillopt.config.layers import Setting
+from skillopt.config.schema import Gradient
 from skillopt.config.schema_model import Model
 from skillopt.config.words import LABEL_ALIASES, ROLE_ALIASES
 
 _ROLES = ("optimizer", "target")
+_WRITTEN = ("optimizer.use_slow_update", "optimizer.use_meta_skill")
+"""What only a model could write."""
 
 
 def derived(settings: Mapping[str, Setting]) -> tuple[dict[str, Setting], tuple[str, ...]]:
     """The settings completed, and remarks about what was done."""
     with_roles, remarks = _roles(settings)
     rated, lowered = _floor(with_roles)
-    return rated, (*remarks, *lowered)
+    written, silenced = _unwritten(_within_context(rated))
+    return written, (*remarks, *lowered, *silenced)
 
 
 def _choice(settings: Mapping[str, Setting], name: str) -> Choice:
@@ -102,3 +106,33 @@ def _floor(settings: Mapping[str, Setting]) -> tuple[dict[str, Setting], tuple[s
         rate, path="optimizer.min_learning_rate", source=f"optimizer.learning_rate ({rate.source})"
     )
     return result, (f"{rate.source}: optimizer.min_learning_rate: lowered to {limit}, the learning rate",)
+
+
+def _unwritten(settings: Mapping[str, Setting]) -> tuple[dict[str, Setting], tuple[str, ...]]:
+    """The miner writes no guidance and no memory: both are off with it, whatever a base says."""
+    result, backend = dict(settings), settings.get("model.optimizer_backend")
+    if backend is None or _spelled("_backend", str(backend.value)) != "miner":
+        return result, ()
+    wanted = [path for path in _WRITTEN if path not in settings or TRUTH.get(str(settings[path].value).lower(), True)]
+    source = f"model.optimizer_backend: miner ({backend.source})"
+    result |= {path: Setting(path, source, backend.strength, False, "false") for path in wanted}
+    asked = [f"{path} ({settings[path].source})" for path in wanted if path in settings]
+    if not asked:
+        return result, ()
+    return result, (f"{' and '.join(asked)}: switched off, because the miner asks no model that could write it",)
+
+
+def _within_context(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """A local optimizer reads what fits into its context: a third of it is for trajectories, unless somebody chose."""
+    result, backend, path = dict(settings), settings.get("model.optimizer_backend"), "gradient.trajectory_tokens"
+    if backend is None or _spelled("_backend", str(backend.value)) != "local":
+        return result
+    chosen = settings.get(path)
+    if chosen is not None and str(chosen.value) != str(Gradient.model_fields["trajectory_tokens"].default):
+        return result
+    context = settings.get("model.local_context")
+    size = by_look(str(context.value)) if context else Model.model_fields["local_context"].default
+    if isinstance(size, int) and size >= 3:
+        source = f"model.local_context ({context.source if context else 'default'})"
+        result[path] = Setting(path, source, backend.strength, size // 3, str(size // 3))
+    return result

@@ -50,7 +50,7 @@ _TEXTS = _words("""
     cursor_exec_sandbox copilot_exec_path copilot_exec_home copilot_chat_optimizer_model
     copilot_chat_target_model lr_scheduler lr_control_mode skill_update_mode longitudinal_pair_policy
     skill_aware_appendix_source skill_init out_root data_path split_mode split_ratio split_dir split_output_dir
-    data_root image_detail judge_model mode
+    data_root image_detail judge_model mode executor ray_address
 """)
 _WHOLE = _words("""
     rewrite_max_completion_tokens minimax_max_tokens claude_code_exec_max_thinking_tokens copilot_chat_timeout
@@ -91,6 +91,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "longitudinal_pair_policy": ("mixed", "changed", "unchanged"),
         "skill_aware_appendix_source": ("both", "failure_only"),
         "split_mode": ("ratio", "split_dir"),
+        "executor": ("local", "ray"),
     }
 )  # fmt: skip
 

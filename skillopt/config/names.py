@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-SECTIONS = ("model", "train", "gradient", "optimizer", "evaluation", "env", "budget")
+SECTIONS = ("model", "train", "gradient", "optimizer", "evaluation", "env", "budget", "ray")
 
 RENAMED: Mapping[str, str] = MappingProxyType(
     {
@@ -27,7 +27,24 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "optimizer.learning_rate": "edit_budget",
         "optimizer.min_learning_rate": "min_edit_budget",
         "optimizer.meta_learning_rate": "meta_edit_budget",
+        "optimizer.candidates": "candidates_per_step",
+        "evaluation.gate": "gate_policy",
+        "evaluation.gamma": "gate_gamma",
+        "evaluation.margin": "gate_margin",
+        "evaluation.alpha": "gate_alpha",
+        "evaluation.block": "gate_block",
+        "evaluation.tie_margin": "gate_tie_margin",
+        "evaluation.screen": "gate_screen",
+        "evaluation.anchors": "gate_anchors",
+        "evaluation.bank": "outcome_bank",
         "env.name": "env",
+        "ray.address": "ray_address",
+        "ray.num_cpus": "ray_num_cpus",
+        "ray.num_gpus": "ray_num_gpus",
+        "ray.memory_mb": "ray_memory_mb",
+        "ray.resources": "ray_resources",
+        "ray.max_retries": "ray_max_retries",
+        "ray.connect_seconds": "ray_connect_seconds",
     }
 )
 

@@ -15,9 +15,12 @@ from pydantic import BaseModel, BeforeValidator, Field, SecretStr, ValidationInf
 from skillopt.config.annotations import atoms
 from skillopt.config.names import SECTIONS, flat_name
 from skillopt.config.schema_model import Model, Section
+from skillopt.config.schema_ray import Ray
 from skillopt.config.words import (
     AppendixSource,
+    ExecutorName,
     GateMetric,
+    GatePolicy,
     LrControl,
     MemoryScope,
     PairPolicy,
@@ -44,6 +47,9 @@ class Train(Section):
     )
     patience: int = Field(
         default=0, ge=0, description="Early stopping: steps without a new best before the end; 0 = off"
+    )
+    stop_at_score: float | None = Field(
+        default=None, ge=0, le=1, description="Early stopping: selection score that is enough (1 = all); null = off"
     )
 
 
@@ -94,6 +100,12 @@ class Optimizer(Section):
     skill_aware_consolidate_threshold: int = Field(
         default=0, ge=0, description="Shorten the appendix above n notes; 0 = off"
     )
+    candidates: int = Field(
+        default=1, ge=1, le=16, description="Patches a step makes of its pool; the best one is kept"
+    )
+    retry_parts: int = Field(
+        default=0, ge=0, le=16, description="Parts of a rejected patch that are tried alone, at most; 0 = none"
+    )
 
     @field_validator("min_learning_rate")
     @classmethod
@@ -108,6 +120,23 @@ class Evaluation(Section):
     """Validation: what a candidate must show, and on how many items."""
 
     use_gate: bool = Field(default=True, description="Accept a candidate only if it does better on the selection split")
+    gate: GatePolicy = Field(
+        default="strict", description="What a candidate must show: strict, race, certified or off (docs/guide/gates.md)"
+    )
+    gamma: float = Field(
+        default=0.1, gt=0, lt=0.5, description="race: end once the outcome is known but for this chance"
+    )
+    margin: float = Field(default=0, ge=0, description="race: lead a candidate needs, in units of sqrt(0.15 n) items")
+    alpha: float = Field(default=0.05, gt=0, lt=1, description="certified: chance of any false accept in the run")
+    block: int = Field(
+        default=0, ge=0, description="race, certified: items between two looks; 0 = a tenth of the split"
+    )
+    tie_margin: float | None = Field(
+        default=None, ge=0, le=1, description="A shorter document may score this much less; 0 = ties, null = no"
+    )
+    screen: int = Field(default=0, ge=0, description="Training failures an edit names that are tried first; 0 = off")
+    anchors: Words = Field(default=None, description="Ids of selection items that must not go from pass to fail")
+    bank: str = Field(default="", description="File in which runs share their outcomes; blank = none")
     gate_metric: GateMetric = Field(default="hard", description="Score that the gate compares: hard, soft or mixed")
     gate_mixed_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of soft in the mixed score")
     use_semantic_density: bool = Field(default=False, description="Add a bonus for commanding words to the gate score")
@@ -137,6 +166,9 @@ class Env(Section):
     split_output_dir: str = Field(default="", description="Where ratio mode writes the split; blank = in the run")
     exec_timeout: float = Field(default=120, gt=0, description="Seconds one attempt at a task may take")
     workers: int = Field(default=24, ge=1, description="Attempts at the same time")
+    executor: ExecutorName = Field(
+        default="local", description="Where attempts run: local (this machine) or ray (a cluster)"
+    )
     limit: int = Field(default=0, ge=0, description="Items used of each split, for a quick trial; 0 = all")
     options: Mapping[str, JSON] = Field(
         default_factory=dict[str, JSON], repr=False, description="Options of the benchmark"
@@ -198,6 +230,7 @@ SECTION_TYPES: Mapping[str, type[Section]] = MappingProxyType(
         "evaluation": Evaluation,
         "env": Env,
         "budget": Budget,
+        "ray": Ray,
     }
 )
 
@@ -212,6 +245,7 @@ class Config(Section):
     evaluation: Evaluation = Evaluation()
     env: Env = Env()
     budget: Budget = Budget()
+    ray: Ray = Ray()
 
     def section(self, name: str) -> Section:
         by_name: dict[str, Section] = {
@@ -222,6 +256,7 @@ class Config(Section):
             "evaluation": self.evaluation,
             "env": self.env,
             "budget": self.budget,
+            "ray": self.ray,
         }
         return by_name[name]
 

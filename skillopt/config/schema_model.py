@@ -16,7 +16,9 @@ from skillopt.config.words import (
     CodexSandbox,
     CursorSandbox,
     Effort,
+    ExecSandbox,
     Label,
+    LocalChoose,
     LocalLayout,
     LocalSource,
     MinimaxRegion,
@@ -25,6 +27,7 @@ from skillopt.config.words import (
     TargetBackend,
     ThinkingMode,
     UseSdk,
+    Words,
 )
 
 _AD_SCOPE = "https://cognitiveservices.azure.com/.default"
@@ -107,6 +110,11 @@ class Model(Section):
     local_threads: int | None = _count("Threads of a local model; null = one for each core, at most 8")
     local_slots: int = Field(default=1, ge=1, description="Prompts a local model decodes together; 1 is repeatable")
     local_context: int = Field(default=4096, ge=256, description="Tokens a local model reads and writes, at most")
+    local_max_tokens: int = Field(default=1024, ge=1, description="Tokens of one answer of a local model, at most")
+    local_choices: Words = Field(default=None, description="The only replies a local target may give; null = any text")
+    local_choose: LocalChoose = Field(
+        default="grammar", description="How it chooses: grammar (writes one) or likelihood (the most likely one)"
+    )
 
     azure_openai_endpoint: str = _text("Endpoint URL for both roles, Azure or compatible")
     azure_openai_api_version: str = _text("Azure API version for both roles", "2024-12-01-preview")
@@ -192,6 +200,9 @@ class Model(Section):
     minimax_max_tokens: int = Field(default=8000, ge=1, description="MiniMax output limit")
     minimax_enable_thinking: QuotedBool = Field(default=False, description="Let MiniMax think before it answers")
 
+    exec_sandbox: ExecSandbox = Field(
+        default="auto", description="Where an agent program runs: auto (closed off, in bubblewrap) or none"
+    )
     codex_exec_path: str = _text("Codex program; blank = codex")
     codex_exec_sandbox: CodexSandbox = Field(default="", description="Codex sandbox; blank = workspace-write")
     codex_exec_profile: str = _text("Codex profile")

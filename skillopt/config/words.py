@@ -26,6 +26,13 @@ def _spelled(aliases: Mapping[str, str]) -> Callable[[JSON], JSON]:
     return canonical
 
 
+def _gate_word(value: JSON) -> JSON:
+    """YAML reads a bare `off` as false."""
+    if isinstance(value, bool):
+        return "strict" if value else "off"
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 def _same(*groups: tuple[str, ...]) -> Mapping[str, str]:
     """Alias table from groups whose first word is the name all the others stand for."""
     return MappingProxyType({alias: group[0] for group in groups for alias in group[1:]})
@@ -101,8 +108,10 @@ ThinkingMode = Annotated[
 ]
 Api = Annotated[Literal["", "auto", "chat", "responses"], WORD]
 LocalLayout = Annotated[Literal["", "chat", "document"], WORD]
+LocalChoose = Annotated[Literal["grammar", "likelihood"], WORD]
 LocalSource = Annotated[Literal["auto", "index", "hub"], WORD]
 Caching = Annotated[Literal["off", "optimizer", "all"], WORD]
+ExecSandbox = Annotated[Literal["auto", "none"], WORD]
 CodexSandbox = Annotated[Literal["", "read-only", "workspace-write", "danger-full-access"], WORD]
 CodexApproval = Annotated[Literal["", "never", "on-request", "on-failure", "untrusted"], WORD]
 CursorSandbox = Annotated[Literal["", "enabled", "disabled"], WORD]
@@ -150,7 +159,9 @@ PairPolicy = Annotated[
 ]
 AppendixSource = Annotated[Literal["both", "failure_only"], WORD]
 MemoryScope = Annotated[Literal["epoch", "run"], WORD]
+GatePolicy = Annotated[Literal["strict", "race", "certified", "off"], BeforeValidator(_gate_word)]
 GateMetric = Annotated[Literal["hard", "soft", "mixed"], WORD]
+ExecutorName = Annotated[Literal["local", "ray"], WORD]
 SplitMode = Annotated[Literal["ratio", "split_dir"], WORD]
 
 

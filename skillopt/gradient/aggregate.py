@@ -15,7 +15,7 @@ from skillopt.gradient.desk import Desk
 from skillopt.gradient.mode import PATCH, Mode
 from skillopt.gradient.page import page
 from skillopt.gradient.reattach import reattach
-from skillopt.gradient.schemas import MergedEdits
+from skillopt.gradient.schemas import FreeMergedEdits, MergedEdits
 from skillopt.journal.context import Context
 from skillopt.journal.events import Merged
 from skillopt.prompts import Prompt
@@ -83,7 +83,8 @@ class Merge:
 
     async def _merge(self, prompt: Prompt, blank: Merged) -> Merged:
         """Ask for the merge. `blank` holds the inputs and is what remains if the answer is of no use."""
-        answer = await self.desk.ask(prompt, MergedEdits, stage="merge", max_tokens=self.mode.max_tokens)
+        schema = MergedEdits if self.mode.shaped else FreeMergedEdits
+        answer = await self.desk.ask(prompt, schema, stage="merge", max_tokens=self.mode.max_tokens)
         inputs = blank.patch.edits
         if answer.value is None:
             reason = answer.lost or "the merge editor gave no usable answer"

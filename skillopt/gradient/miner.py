@@ -23,6 +23,8 @@ from skillopt.skill.examples import Example, blocks, render
 from skillopt.types import Edit, Patch, Pattern, Reflection, Rollout
 
 MINED = "miner"
+PATTERN = "wrong answer (mined)"
+"""The pattern that a step leaves behind whose edits were mined."""
 HEADING = "## Worked examples"
 ENOUGH = 4
 """Examples a document should have before exchanging them is worth more than adding some."""
@@ -59,14 +61,14 @@ class Miner:
         if not failed:
             return ()
         await self.desk.begin(context.at, "reflect")
-        body = await self.desk.once(f"{context.at}/reflect/fail/0", partial(self._reflected, context, tuple(failed)))
+        body = await self.desk.once(f"{context.at}/reflect/mined/0", partial(self._reflected, context, tuple(failed)))
         return (body.reflection,)
 
     async def _reflected(self, context: Context, failed: tuple[str, ...]) -> Reflected:
         move = Bench.of(context, failed, self.settings).move()
         patch = Patch(move.edits, move.why)
-        pattern = Pattern("wrong answer", "mined without a model", len(failed), failed)
-        return Reflected(at=context.at, index=0, reflection=Reflection("failure", failed, patch, (pattern,)))
+        patterns = (Pattern(PATTERN, "mined without a model", len(failed), failed),) if move.edits else ()
+        return Reflected(at=context.at, index=0, reflection=Reflection("failure", failed, patch, patterns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class Bench:
         others = tuple(block for block in self.shown if block != target)
         for item in self._candidates(others, self._room() + estimate_tokens(target)):
             edit = self._edit("replace", render(self.settings.examples[item]), (item,), target)
-            if self._fresh(edit):
+            if edit.content not in target and self._fresh(edit):
                 return Move((edit,), "another worked example in the place of one")
         return Move()
 
@@ -208,26 +210,3 @@ class Bench:
 def _signature(edit: Edit) -> tuple[str, str, str]:
     """What an edit does, whatever heading it brought along."""
     return edit.op, edit.target.strip(), edit.content.replace(HEADING, "").strip()
-
-
-@dataclass(frozen=True, slots=True)
-class InTurn:
-    """Model-written and mined proposals, one kind a step: who had a proposal accepted goes on, else the other has a go.
-
-    Apart, because a candidate is judged whole: a poor rule must not take a good example down with it.
-    """
-
-    mined: Analysts
-    written: Analysts
-
-    async def __call__(self, context: Context, rollouts: AsyncIterable[Rollout]) -> tuple[Reflection, ...]:
-        turn = sum(not entry.action.startswith(("accept", "force")) for entry in context.state.memory)
-        first, second = (self.mined, self.written) if turn % 2 == 0 else (self.written, self.mined)
-        seen = [rollout async for rollout in rollouts]
-        found = await first(context, _replay(seen))
-        return found if any(r.patch.edits for r in found) else (*found, *await second(context, _replay(seen)))
-
-
-async def _replay(rollouts: list[Rollout]) -> AsyncIterable[Rollout]:
-    for rollout in rollouts:
-        yield rollout

@@ -22,6 +22,11 @@ class Mode:
     single: bool = False
     max_tokens: int = MAX_TOKENS
 
+    @property
+    def shaped(self) -> bool:
+        """Whether answers have the shape that the analysts' schemas describe: that of edits."""
+        return not self.suffix
+
 
 PATCH = Mode()
 REWRITE = Mode("_rewrite", "suggestions")

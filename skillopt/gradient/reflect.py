@@ -14,7 +14,15 @@ from skillopt.gradient.desk import Desk
 from skillopt.gradient.minibatch import Minibatch, minibatches
 from skillopt.gradient.mode import PATCH, Mode
 from skillopt.gradient.page import page
-from skillopt.gradient.schemas import Analysis, EditRow, FailureAnalysis, FailureRow, SuccessAnalysis
+from skillopt.gradient.schemas import (
+    Analysis,
+    EditRow,
+    FailureAnalysis,
+    FailureRow,
+    FreeFailureAnalysis,
+    FreeSuccessAnalysis,
+    SuccessAnalysis,
+)
 from skillopt.gradient.support import named
 from skillopt.gradient.trajectory import MINIMUM_TOKENS, render
 from skillopt.journal.context import Context
@@ -26,6 +34,9 @@ from skillopt.together import Work, as_they_come
 from skillopt.types import Edit, Patch, Pattern, Reflection, Rollout, Source
 
 log = logging.getLogger(__name__)
+
+_SENTENCE = 40
+"""Characters from which a text is not the same by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +67,11 @@ class _Role:
     prompt: str
     word: str
     schema: type[FailureAnalysis] | type[SuccessAnalysis]
+    free: type[FailureAnalysis] | type[SuccessAnalysis]
 
 
-_FAILURE = _Role("analyst_error", "fail", FailureAnalysis)
-_SUCCESS = _Role("analyst_success", "succ", SuccessAnalysis)
+_FAILURE = _Role("analyst_error", "fail", FailureAnalysis, FreeFailureAnalysis)
+_SUCCESS = _Role("analyst_success", "succ", SuccessAnalysis, FreeSuccessAnalysis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +98,17 @@ class Reflect:
         return await self.desk.once(key, partial(self._analyse, context, batch))
 
     async def _analyse(self, context: Context, batch: Minibatch) -> Reflected:
-        role, prompt = _role(batch.source), self._prompt(context, batch)
-        answer = await self.desk.ask(prompt, role.schema, stage="analyst", max_tokens=self.settings.mode.max_tokens)
+        role, mode, prompt = _role(batch.source), self.settings.mode, self._prompt(context, batch)
+        schema = role.schema if mode.shaped else role.free
+        answer = await self.desk.ask(prompt, schema, stage="analyst", max_tokens=mode.max_tokens)
         if answer.value is None:
             reason = answer.lost or "the analyst gave no usable answer"
             log.warning("%s: %s analyst %d is lost: %s", context.at, batch.source, batch.index, reason)
             reflection = Reflection(batch.source, batch.items, lost=reason)
         else:
             with_notes = batch.source in self.settings.notes_from
-            reflection = read_analysis(answer.value, batch, self.settings.budget(context), with_notes=with_notes)
+            found = read_analysis(answer.value, batch, self.settings.budget(context), with_notes=with_notes)
+            reflection = _without_copies(found, prompt.system)
         return Reflected(at=context.at, index=batch.index, reflection=replace(reflection, usage=answer.usage))
 
     def _prompt(self, context: Context, batch: Minibatch) -> Prompt:
@@ -123,6 +137,13 @@ def read_analysis(analysis: Analysis, batch: Minibatch, budget: int | None, *, w
         patch=Patch(edits, analysis.patch.reasoning, notes=analysis.appendix_notes if with_notes else ()),
         patterns=_patterns(analysis, batch.items),
     )
+
+
+def _without_copies(reflection: Reflection, instructions: str) -> Reflection:
+    """A small model may copy the example that shows the form of an answer; it is no finding of this run."""
+    edits = reflection.patch.edits
+    kept = tuple(e for e in edits if len(e.content) < _SENTENCE or e.content.strip() not in instructions)
+    return replace(reflection, patch=replace(reflection.patch, edits=kept))
 
 
 def _role(source: Source) -> _Role:

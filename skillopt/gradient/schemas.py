@@ -7,6 +7,7 @@ from typing import Annotated, cast
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
 from skillopt.gradient.loose import Integer, Loose, Notes, Text, Texts, as_rows
+from skillopt.model.shape import asked
 from skillopt.skill.proposals import PAYLOADS, from_row
 from skillopt.types import JSON, Edit
 
@@ -17,7 +18,9 @@ class EditRow(Loose):
     """One proposal: an edit, a suggestion or a document. An op nobody knows stays as it was written: the edit's report
     will name it."""
 
-    op: Text = "append"
+    model_config = asked("op", "target", "content", "why", "support")
+
+    op: Text = Field(default="append", json_schema_extra={"enum": list(_OPS)})
     target: Text = ""
     content: Text = ""
     why: Text = ""
@@ -49,6 +52,8 @@ class PatchRow(Loose):
 class FailureRow(Loose):
     """One cause of failure; `items` are the trajectories the analyst names for it."""
 
+    model_config = asked("failure_type", "description", "items")
+
     failure_type: Text = ""
     count: Integer = None
     description: Text = ""
@@ -74,10 +79,14 @@ class Analysis(Loose):
 
 
 class FailureAnalysis(Analysis):
+    model_config = asked("failure_summary", "patch", "appendix_notes?")
+
     failure_summary: Annotated[tuple[FailureRow, ...], BeforeValidator(as_rows)] = ()
 
 
 class SuccessAnalysis(Analysis):
+    model_config = asked("success_patterns", "patch", "appendix_notes?")
+
     success_patterns: Texts = ()
 
 
@@ -86,3 +95,17 @@ class MergedEdits(Loose):
 
     reasoning: Text = ""
     edits: tuple[EditRow, ...] = Field(validation_alias=AliasChoices(*PAYLOADS))
+
+
+class FreeFailureAnalysis(FailureAnalysis):
+    """In modes that propose something else than edits an answer is read, but its shape is not held to that of edits."""
+
+    model_config = asked()
+
+
+class FreeSuccessAnalysis(SuccessAnalysis):
+    model_config = asked()
+
+
+class FreeMergedEdits(MergedEdits):
+    model_config = asked()

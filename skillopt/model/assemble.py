@@ -73,6 +73,7 @@ def assemble(config: Config, environ: Mapping[str, str]) -> Gateways:
             tariff=tariff,
             store=store,
             cacheable=_cacheable(config, role),
+            schemas=endpoint.takes_schema,
         )
 
     def another(model: str) -> Gateway:
@@ -104,6 +105,10 @@ def resolved(config: Config, environ: Mapping[str, str]) -> dict[Role, Endpoint]
 
 def provider_of(endpoint: Endpoint) -> Provider:
     """The provider of an endpoint's wire format, loaded when it is needed."""
+    if endpoint.program:
+        from skillopt.model.providers.nobody import Elsewhere
+
+        return Elsewhere(endpoint.identity)
     if endpoint.wire == "anthropic":
         from skillopt.model.providers.claude import ClaudeProvider
 

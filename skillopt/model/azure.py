@@ -48,6 +48,7 @@ def azure_or_plain(settings: Settings) -> Endpoint:
         notes=(*_source_notes(settings, where, key), *path_notes, *_unused_key(sign_in, key)),
         api=api_of(settings),
         sign_in=sign_in,
+        takes_schema=mode != "plain" or base_url == OPENAI_URL,
     )
 
 

@@ -35,6 +35,7 @@ class Dialect:
     needs_key: bool = True
     token_field: Literal["max_completion_tokens", "max_tokens"] = "max_tokens"
     takes_effort: bool = False
+    takes_schema: bool = False
     temperature: float | None = None
     max_tokens: int | None = None
     timeout: float | None = None
@@ -60,7 +61,10 @@ _BACKENDS = (
 )  # fmt: skip
 
 _VENDORS = (
-    Dialect("openai", OPENAI_URL, keys=("OPENAI_API_KEY",), token_field="max_completion_tokens", takes_effort=True),
+    Dialect(
+        "openai", OPENAI_URL, keys=("OPENAI_API_KEY",), token_field="max_completion_tokens", takes_effort=True,
+        takes_schema=True,
+    ),
     Dialect("cerebras", "https://api.cerebras.ai/v1", keys=("CEREBRAS_API_KEY",)),
     Dialect("deepseek", "https://api.deepseek.com/v1", keys=("DEEPSEEK_API_KEY",)),
     Dialect("fireworks", "https://api.fireworks.ai/inference/v1", keys=("FIREWORKS_API_KEY",), takes_effort=True),
@@ -70,10 +74,10 @@ _VENDORS = (
     ),
     Dialect("groq", "https://api.groq.com/openai/v1", keys=("GROQ_API_KEY",), takes_effort=True),
     Dialect("mistral", "https://api.mistral.ai/v1", keys=("MISTRAL_API_KEY",)),
-    Dialect("ollama", "http://localhost:11434/v1", needs_key=False, takes_effort=True),
+    Dialect("ollama", "http://localhost:11434/v1", needs_key=False, takes_effort=True, takes_schema=True),
     Dialect("openrouter", "https://openrouter.ai/api/v1", keys=("OPENROUTER_API_KEY",), takes_effort=True),
     Dialect("together", "https://api.together.xyz/v1", keys=("TOGETHER_API_KEY",)),
-    Dialect("vllm", "http://localhost:8000/v1", needs_key=False),
+    Dialect("vllm", "http://localhost:8000/v1", needs_key=False, takes_schema=True),
     Dialect("xai", "https://api.x.ai/v1", keys=("XAI_API_KEY",), takes_effort=True),
 )  # fmt: skip
 
@@ -131,6 +135,7 @@ def endpoint_of(row: Dialect, settings: Settings, *, backend: str) -> Endpoint:
         api=api_of(settings) if backend == "openai_compatible" else "chat",
         token_field=_token_field(row, settings),
         takes_effort=row.takes_effort,
+        takes_schema=row.takes_schema,
         temperature=number(_own(row, settings, "temperature", row.temperature)),
         max_tokens=int(limit) if limit else None,
         timeout=number(_own(row, settings, "timeout_seconds", row.timeout)),

@@ -33,6 +33,7 @@ EXTRAS = (
     ("anthropic", "claude", "claude_chat"),
     ("azure.identity", "azure", "Azure sign-in with a managed identity"),
     ("litellm", "litellm", "the litellm backend"),
+    ("xllamacpp", "local", "models on this machine"),
     ("genai_prices", "", "list prices"),
 )
 PROGRAMS = (
@@ -90,7 +91,7 @@ async def _role(config: Config, role: Role, environ: Mapping[str, str], *, offli
         return (Finding(f"{role} endpoint", False, str(error), "set what is named, then run this again"),)
     tariff = tariff_of(config, role, endpoint)
     found = (*_configured(role, endpoint), _price(config, role, endpoint, tariff), _window(role, endpoint))
-    if offline:
+    if offline or endpoint.program:
         await provider.close()
         return found
     try:

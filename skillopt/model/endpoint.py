@@ -53,11 +53,15 @@ class Endpoint:
     api: Api = "auto"
     token_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     takes_effort: bool = True
+    takes_schema: bool = False
+    """Whether answers can be held to a JSON schema here."""
     temperature: float | None = None
     max_tokens: int | None = None
     timeout: float | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
     sign_in: SignIn | None = None
+    program: bool = False
+    """Whether an agent program calls the model itself; then nobody else does."""
     key_variable: str = "AZURE_OPENAI_API_KEY or OPENAI_API_KEY"
 
     @property

@@ -18,11 +18,15 @@ from skillopt.model.types import Completion, Provider, Request
 
 
 class Gateway:
-    """A `Provider` with live counts. `timeout` applies to requests that name none."""
+    """A `Provider` with live counts. `timeout` applies to requests that name none.
 
-    def __init__(self, provider: Provider, stats: Stats, timeout: float | None) -> None:
+    Where `schemas` is False the endpoint is not known to hold answers to a JSON schema, and none is sent.
+    """
+
+    def __init__(self, provider: Provider, stats: Stats, timeout: float | None, *, schemas: bool = True) -> None:
         self._provider = provider
         self._timeout = timeout
+        self._schemas = schemas
         self.stats = stats
 
     @property
@@ -32,6 +36,8 @@ class Gateway:
     async def complete(self, request: Request) -> Completion:
         if request.timeout is None and self._timeout is not None:
             request = replace(request, timeout=self._timeout)
+        if request.json_schema is not None and not self._schemas:
+            request = replace(request, json_schema=None)
         return await self._provider.complete(request)
 
     async def close(self) -> None:
@@ -49,9 +55,10 @@ def build_gateway(
     tariff: Tariff | None = None,
     store: AnswerStore | None = None,
     cacheable: Accepts = lambda _: True,
+    schemas: bool = True,
 ) -> Gateway:
     """Compose the wrappers. Gateways that are given the same limiter or budget share it."""
     stats = Stats()
     metered = Meter(provider, stats, budget=budget, tariff=tariff)
     retrying = Retry(Limit(metered, limiter or concurrency), policy, stats=stats)
-    return Gateway(Cache(retrying, store, cacheable) if store else retrying, stats, timeout)
+    return Gateway(Cache(retrying, store, cacheable) if store else retrying, stats, timeout, schemas=schemas)

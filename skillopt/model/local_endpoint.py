@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from skillopt.errors import ConfigError
 from skillopt.model.dialects import STOCK_MODELS
 from skillopt.model.endpoint import Endpoint
 from skillopt.model.settings import Settings
 from skillopt.model.weights import DEFAULT, cache_directory, check_name
+from skillopt.types import JSON
 
 MOST_THREADS = 8
 
@@ -34,9 +36,18 @@ def local(settings: Settings) -> Endpoint:
             "threads": config.get("local_threads") or min(MOST_THREADS, os.cpu_count() or 1),
             "slots": config.get("local_slots") or 1,
             "context": config.get("local_context") or 4096,
+            "max_tokens": config.get("local_max_tokens") or 1024,
+            **(_choices(config) if settings.role == "target" else {}),
         },
+        takes_schema=True,
         key_variable="",
     )
+
+
+def _choices(config: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The replies a target is held to; of a model that writes edits nobody wants one out of a list."""
+    choices = config.get("local_choices")
+    return {"choices": list(choices), "choose": config.get("local_choose") or "grammar"} if choices else {}
 
 
 def nobody(settings: Settings) -> Endpoint:

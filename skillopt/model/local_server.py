@@ -12,6 +12,7 @@ import secrets
 import sys
 import tempfile
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -20,7 +21,12 @@ import aiohttp
 from skillopt.errors import ConfigError, ModelError
 from skillopt.types import JSON
 
-INSTALL = 'the local backend needs its runtime: pip install "skillopt[local]"'
+RUNTIME = "xllamacpp"
+INSTALL = (
+    'a model on this machine needs its runtime: pip install "skillopt[local]". Or use a model with a key: set '
+    "OPENAI_API_KEY (docs/guide/backends.md lists the other vendors) and name the model (--target_model, "
+    "--optimizer_model)"
+)
 STARTING = 120.0
 
 
@@ -41,6 +47,12 @@ class Order:
     def line(self, key: str) -> bytes:
         row = {"path": str(self.path), "threads": self.threads, "slots": self.slots, "context": self.context}
         return (json.dumps(row | {"connections": self.connections, "key": key}) + "\n").encode()
+
+
+def check_runtime() -> None:
+    """Say what to install before anything is fetched or started."""
+    if find_spec(RUNTIME) is None:
+        raise ConfigError(INSTALL)
 
 
 class Server(Protocol):
@@ -119,7 +131,7 @@ class WorkerServer:
         await process.wait()
         words = self._last_words()
         await self.close()
-        if "No module named 'xllamacpp'" in words:
+        if f"No module named '{RUNTIME}'" in words:
             raise ConfigError(INSTALL)
         raise ModelError("not_found", f"the local model {self.order.path} did not start. {words}")
 

@@ -6,17 +6,22 @@ end one in which everything does. Retries are in neither.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skillopt.config.schema import Config
+from skillopt.model.dialects import STOCK_MODELS
 from skillopt.model.prices import Tariff
 from skillopt.model.settings import Role
+from skillopt.model.weights import DEFAULT, TABLE, UNKNOWN_SPEED
 from skillopt.types import Usage
 
 CHARS_PER_TOKEN = 4
 SKILL_GROWTH_TOKENS = 2000
 """What a skill may gain while it is trained."""
+ANSWER_TOKENS = 2000
+BUSY = 2.0
+"""How much slower a local model may be beside other work."""
 SECONDS: Mapping[Role, tuple[float, float]] = {"target": (2.0, 20.0), "optimizer": (5.0, 60.0)}
 """How long one call takes, from a quick model to a thinking one."""
 
@@ -42,7 +47,11 @@ NOTHING = Range(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The run's data: how many items, and how many characters an item's prompt and the first skill have."""
+    """The run's data: how many items, and how many characters an item's prompt and the first skill have.
+
+    `answer_tokens` and `growth_tokens` bound what an attempt writes and what the skill gains; with `judged` a model
+    grades every attempt.
+    """
 
     train: int
     val: int
@@ -50,17 +59,21 @@ class Sizes:
     prompt_chars: int = 4000
     skill_chars: int = 0
     turns: int = 1
+    answer_tokens: int = ANSWER_TOKENS
+    growth_tokens: int = SKILL_GROWTH_TOKENS
+    judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One stage: its calls, and the tokens of one call."""
+    """One stage: its calls, and the tokens of one call; `shared` of its prompt are the same from call to call."""
 
     stage: str
     role: Role
     calls: Range
     prompt: Range
     answer: Range
+    shared: Range = Range(0, 0)
 
     def cost(self, tariff: Tariff) -> Range:
         low = tariff.cost(Usage(1, round(self.prompt.low), round(self.answer.low)))
@@ -113,15 +126,18 @@ class _Plan:
 def quote(config: Config, sizes: Sizes, tariffs: Mapping[Role, Tariff | None]) -> Quote:
     """The quote of a training run."""
     plan = _Plan(config, sizes)
+    rollouts = _rollouts(plan)
+    judged = (_judge(sizes, rollouts),) if sizes.judged else ()
     if config.model.optimizer_backend == "miner":
         # The miner asks nobody, and no step waits for an answer.
-        return _summed(config, _rollouts(plan), 0, tariffs)
-    return _summed(config, (*_rollouts(plan), *_optimizer(plan)), plan.steps, tariffs)
+        return _summed(config, (*rollouts, *judged), 0, tariffs)
+    return _summed(config, (*rollouts, *judged, *_optimizer(plan)), plan.steps, tariffs)
 
 
 def quote_evaluation(config: Config, sizes: Sizes, items: int, tariffs: Mapping[Role, Tariff | None]) -> Quote:
     """The quote of an evaluation: every item once."""
-    return _summed(config, (_attempts(sizes, "eval", Range.exactly(items)),), 0, tariffs)
+    attempts = (_attempts(sizes, "eval", Range.exactly(items)),)
+    return _summed(config, (*attempts, *((_judge(sizes, attempts),) if sizes.judged else ())), 0, tariffs)
 
 
 def _rollouts(plan: _Plan) -> tuple[Line, ...]:
@@ -142,9 +158,18 @@ def _rollouts(plan: _Plan) -> tuple[Line, ...]:
 
 
 def _attempts(sizes: Sizes, stage: str, attempts: Range) -> Line:
-    base = (sizes.prompt_chars + sizes.skill_chars) / CHARS_PER_TOKEN
+    skill = sizes.skill_chars / CHARS_PER_TOKEN
+    base, shared = sizes.prompt_chars / CHARS_PER_TOKEN + skill, Range(skill, skill + sizes.growth_tokens)
+    answer = Range(min(50, sizes.answer_tokens / 4), sizes.answer_tokens)
     calls = attempts * Range(1, sizes.turns)
-    return Line(stage, "target", calls, Range(base, base + SKILL_GROWTH_TOKENS), Range(50, 2000))
+    return Line(stage, "target", calls, Range(base, base + sizes.growth_tokens), answer, shared)
+
+
+def _judge(sizes: Sizes, attempts: Sequence[Line]) -> Line:
+    """One grade for each attempt; the judge reads the task and the answer."""
+    done = sum((line.calls for line in attempts), NOTHING) * Range(1, 1 / max(1, sizes.turns))
+    task, rubric = sizes.prompt_chars / CHARS_PER_TOKEN, Range(300, 1000)
+    return Line("judge", "optimizer", done, Range(task, task + sizes.answer_tokens) + rubric, Range(50, 400))
 
 
 def _optimizer(plan: _Plan) -> tuple[Line, ...]:
@@ -153,6 +178,9 @@ def _optimizer(plan: _Plan) -> tuple[Line, ...]:
     batches = -(-plan.per_step // config.gradient.minibatch_size)
     sides = 1 if config.gradient.failure_only else 2
     analysts = Range(0 if config.gradient.failure_only else batches, batches + sides - 1)
+    if config.gradient.mine:
+        # Steps of the miner ask nobody.
+        analysts = Range(0, analysts.high)
     merges = Range(0, _merges(batches + sides - 1, config.gradient.merge_batch_size) + sides - 1)
     ranks = Range(0, 0 if config.optimizer.lr_control_mode == "none" else 1)
     seen = Range(1500, config.gradient.trajectory_tokens + 4000)
@@ -198,11 +226,32 @@ def _summed(config: Config, lines: tuple[Line, ...], steps: int, tariffs: Mappin
 
 def _minutes(config: Config, lines: tuple[Line, ...], steps: int) -> Range:
     """Calls side by side, as many as there are workers; a step's editors also wait for one another."""
-    workers: Mapping[Role, int] = {"target": config.env.workers, "optimizer": config.gradient.analyst_workers}
-    seconds = NOTHING
-    for line in lines:
-        low, high = SECONDS[line.role]
-        seconds += line.calls * Range(low / workers[line.role], high / workers[line.role])
+    seconds = sum((_seconds(config, line) for line in lines), NOTHING)
     low, high = SECONDS["optimizer"]
-    chain = Range(low * steps, 4 * high * steps)
+    waits = steps and config.model.optimizer_backend != "local"
+    chain = Range(low * steps, 4 * high * steps) if waits else NOTHING
     return Range((seconds.low + chain.low) / 60, (seconds.high + chain.high) / 60)
+
+
+def _seconds(config: Config, line: Line) -> Range:
+    model = config.model
+    backends: Mapping[Role, str] = {"target": model.target_backend, "optimizer": model.optimizer_backend}
+    if backends[line.role] == "local":
+        return line.calls * _local_seconds(config, line)
+    workers: Mapping[Role, int] = {"target": config.env.workers, "optimizer": config.gradient.analyst_workers}
+    low, high = SECONDS[line.role]
+    return line.calls * Range(low / workers[line.role], high / workers[line.role])
+
+
+def _local_seconds(config: Config, line: Line) -> Range:
+    """One call after the other on this machine; the shared part of the prompt is read once and kept."""
+    model = config.model
+    name = model.target if line.role == "target" else model.optimizer
+    row = TABLE.get((model.local_model or DEFAULT) if name in STOCK_MODELS else name)
+    reads, writes = row.speed if row else UNKNOWN_SPEED
+
+    def seconds(prompt: float, answer: float) -> float:
+        return min(prompt, model.local_context) / reads + min(answer, model.local_max_tokens) / writes
+
+    low = seconds(line.prompt.low - line.shared.low, line.answer.low)
+    return Range(low, BUSY * seconds(line.prompt.high - line.shared.high, line.answer.high))

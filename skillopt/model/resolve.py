@@ -10,6 +10,7 @@ from skillopt.model.dialects import BACKENDS as DIALECTS
 from skillopt.model.dialects import compatible, spoken
 from skillopt.model.endpoint import Endpoint
 from skillopt.model.local_endpoint import local, nobody
+from skillopt.model.programs import claude_code, codex, copilot
 from skillopt.model.settings import Role, Settings, text_of
 from skillopt.types import JSON
 
@@ -40,6 +41,9 @@ BACKENDS: Mapping[str, Callable[[Settings], Endpoint]] = {
     "openai_compatible": compatible,
     **{name: spoken(dialect) for name, dialect in DIALECTS.items()},
     "litellm": _litellm,
+    "codex_exec": codex,
+    "claude_code_exec": claude_code,
+    "copilot_exec": copilot,
     "local": local,
     "miner": nobody,
 }

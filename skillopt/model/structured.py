@@ -6,13 +6,14 @@ A lost answer is data for the caller (one analyst fewer); a provider that cannot
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from skillopt.errors import ModelError
 from skillopt.model.extract import extract_json
+from skillopt.model.shape import shape_of
 from skillopt.model.types import BilledError, Completion, Message, Provider, Request
 from skillopt.types import Usage
 
@@ -51,13 +52,14 @@ async def ask(
     timeout: float | None = None,
     reasoning_effort: str | None = None,
 ) -> Answer[T]:
-    """One question, at most one repair. `ModelError` passes through unless the provider refuses this very request."""
+    """One question, at most one repair. `ModelError` passes through unless the provider refuses this very request.
+
+    The answer's shape goes along for providers that can hold a model to it; what comes back is checked either way.
+    """
+    blank = Request((), stage, max_tokens, timeout, None, reasoning_effort, json_schema=shape_of(schema))
 
     async def call(text: str) -> Completion:
-        messages = (Message("system", system), Message("user", text))
-        return await gateway.complete(
-            Request(messages, stage, max_tokens, timeout=timeout, reasoning_effort=reasoning_effort)
-        )
+        return await gateway.complete(replace(blank, messages=(Message("system", system), Message("user", text))))
 
     usage, raw = Usage(), ""
     try:

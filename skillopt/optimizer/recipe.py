@@ -15,10 +15,10 @@ from skillopt.gradient.mode import FULL_REWRITE, PATCH, REWRITE, REWRITE_TOKENS
 from skillopt.journal.context import Context
 from skillopt.optimizer.appendix import remind
 from skillopt.optimizer.candidate import Candidate
-from skillopt.optimizer.rate import Limit, unlimited
+from skillopt.optimizer.rate import Limit, times, unlimited
 from skillopt.optimizer.rewrite import rewrite_document, take_document
 from skillopt.optimizer.select import select
-from skillopt.optimizer.transforms import Transform, chain, drop_duplicates, protect
+from skillopt.optimizer.transforms import Transform, chain, drop_duplicates, drop_rejected, protect
 from skillopt.types import Patch, Reflection
 
 Aggregate = Callable[[Context, Sequence[Reflection]], Awaitable[Patch]]
@@ -34,17 +34,19 @@ class Settings:
     limit: Limit = field(default_factory=unlimited)
     rewrite_tokens: int = REWRITE_TOKENS
     notes_threshold: int = 0
+    candidates: int = 1
+    """Patches that a step makes of one pool, each within the limit."""
 
 
 Recipe = Callable[[Desk, Settings], Optimizer]
 
 
 def patch_recipe(desk: Desk, settings: Settings) -> Optimizer:
-    """Merge, drop duplicates, protect the regions, select within the budget, and apply."""
+    """Merge, drop duplicates and what was rejected before, protect the regions, select within the budget, apply."""
     return sentence(
         Merge(desk, settings.merge_batch_size, PATCH),
-        chain(drop_duplicates(), protect(), select(desk, settings.limit, PATCH)),
-        reminding(desk, settings, partial(apply_edits, desk)),
+        chain(drop_duplicates(), protect(), drop_rejected(), select(desk, _for_all(settings), PATCH)),
+        dealing(settings.candidates, reminding(desk, settings, partial(apply_edits, desk))),
     )
 
 
@@ -52,7 +54,7 @@ def rewrite_recipe(desk: Desk, settings: Settings) -> Optimizer:
     """Merge suggestions, select within the budget, and rewrite the document from them."""
     return sentence(
         Merge(desk, settings.merge_batch_size, REWRITE),
-        chain(drop_duplicates(), select(desk, settings.limit, REWRITE)),
+        chain(drop_duplicates(), drop_rejected(), select(desk, settings.limit, REWRITE)),
         reminding(desk, settings, partial(rewrite_document, desk, max_tokens=settings.rewrite_tokens)),
     )
 
@@ -61,7 +63,7 @@ def full_rewrite_recipe(desk: Desk, settings: Settings) -> Optimizer:
     """Merge whole documents into one and take it; there is nothing to rank, so there is no learning rate."""
     return sentence(
         Merge(desk, settings.merge_batch_size, FULL_REWRITE),
-        chain(drop_duplicates(), select(desk, unlimited(), FULL_REWRITE)),
+        chain(drop_duplicates(), drop_rejected(), select(desk, unlimited(), FULL_REWRITE)),
         partial(take_document, desk),
     )
 
@@ -73,6 +75,24 @@ def sentence(aggregate: Aggregate, refine: Transform, update: Update) -> Optimiz
         return replace(candidate, proposed=len(patch.edits))
 
     return optimizer
+
+
+def dealing(patches: int, update: Update) -> Update:
+    """The patch dealt out like cards into several, each a candidate of its own; reminders go with the first."""
+    if patches < 2:
+        return update
+
+    async def dealt(context: Context, patch: Patch) -> Candidate:
+        first, *others = [patch.edits[place::patches] for place in range(patches)]
+        candidate = await update(context, replace(patch, edits=first))
+        rivals = [await update(context, replace(patch, edits=edits, notes=())) for edits in others if edits]
+        return replace(candidate, rivals=tuple(rivals))
+
+    return dealt
+
+
+def _for_all(settings: Settings) -> Limit:
+    return settings.limit if settings.candidates < 2 else times(settings.limit, settings.candidates)
 
 
 def reminding(desk: Desk, settings: Settings, update: Update) -> Update:

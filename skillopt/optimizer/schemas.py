@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from skillopt.gradient.loose import Integers, Loose, Notes, Text, Texts, as_integer
+from skillopt.model.shape import asked
 from skillopt.types import JSON
 
 
@@ -16,7 +17,9 @@ class Ranking(Loose):
 class ChosenRate(Loose):
     """How many proposals to apply. A number in words, a boolean or no number at all is no answer."""
 
-    learning_rate: JSON
+    model_config = asked("reasoning", "learning_rate", "confidence?", "risk_notes?")
+
+    learning_rate: JSON = Field(json_schema_extra={"type": "integer"})
     reasoning: Text = ""
     confidence: Text = ""
     risk_notes: Texts = ()

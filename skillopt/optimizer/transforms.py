@@ -13,6 +13,7 @@ from skillopt.types import Edit, Patch
 
 log = logging.getLogger(__name__)
 
+Signature = tuple[str, str, str]
 Transform = Callable[[Context, Patch], Awaitable[Patch]]
 
 
@@ -31,12 +32,47 @@ def drop_duplicates() -> Transform:
     """Keep the first of equal edits; it speaks for the support of all of them."""
 
     async def dropped(context: Context, patch: Patch) -> Patch:
-        alike: dict[tuple[str, str, str], list[Edit]] = {}
+        alike: dict[Signature, list[Edit]] = {}
         for edit in patch.edits:
-            alike.setdefault((edit.op, edit.target.strip(), edit.content.strip()), []).append(edit)
+            alike.setdefault(_signature(edit), []).append(edit)
         return replace(patch, edits=tuple(_spokesman(edits) for edits in alike.values()))
 
     return dropped
+
+
+def drop_rejected() -> Transform:
+    """Leave out what was tried on this very document and rejected: a greedy model proposes it again and again.
+
+    What was rejected together may still help apart, so only a whole set that is back is left out, and any edit may be
+    tried again once the document has changed, or once it is forgotten (`memory_scope`). Recorded decisions alone tell,
+    so a resumed run does the same.
+    """
+
+    async def dropped(context: Context, patch: Patch) -> Patch:
+        proposed = {_signature(edit) for edit in patch.edits} | {("note", "", note.strip()) for note in patch.notes}
+        stale = {each for tried in _rejected_here(context) if tried <= proposed for each in tried}
+        kept = tuple(edit for edit in patch.edits if _signature(edit) not in stale)
+        if len(kept) < len(patch.edits):
+            log.info("%s: left out %d edit(s) that were rejected before", context.at, len(patch.edits) - len(kept))
+        return replace(patch, edits=kept)
+
+    return dropped
+
+
+def _rejected_here(context: Context) -> list[frozenset[Signature]]:
+    """The sets of edits that were rejected since the document last changed."""
+    sets: list[frozenset[Signature]] = []
+    for entry in reversed(context.memory):
+        if entry.action.startswith(("accept", "force")):
+            break
+        tried = (entry.rejected, *entry.also_rejected)
+        sets += [frozenset(_signature(edit) for edit in edits) for edits in tried]
+    return sets
+
+
+def _signature(edit: Edit) -> Signature:
+    """What an edit does; its reasons and its support are no part of it."""
+    return edit.op, edit.target.strip(), edit.content.strip()
 
 
 def protect() -> Transform:

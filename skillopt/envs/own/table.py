@@ -133,7 +133,8 @@ def _long(rows: Sequence[Row]) -> tuple[str, ...]:
         return ()
     count = sum(1 for size in sizes.values() if size > _LONG)
     return (
-        f"{count} inputs are longer than {_LONG:,} characters (the longest, {longest}, has {sizes[longest]:,}): many "
+        f"{count} {'input is' if count == 1 else 'inputs are'} longer than {_LONG:,} characters (the longest, "
+        f"{longest}, has {sizes[longest]:,}): many "
         "models refuse so long a prompt, and such items then count as missing",
     )
 

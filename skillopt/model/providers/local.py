@@ -10,30 +10,34 @@ every slot also reads the skill for itself: on two cores two slots gained nothin
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from skillopt.errors import ModelError
 from skillopt.model import layouts
 from skillopt.model.endpoint import Endpoint
 from skillopt.model.lanes import Lane, Lanes
-from skillopt.model.local_server import Order, Server, WorkerServer
+from skillopt.model.local_grammar import bounded, choice, without_examples
+from skillopt.model.local_server import Order, Server, WorkerServer, check_runtime
 from skillopt.model.types import Completion, Message, Request
-from skillopt.model.weights import Layout, Source, ensure
-from skillopt.types import JSON, Usage
+from skillopt.model.weights import TABLE, Layout, Source, ensure
+from skillopt.types import JSON, Usage, canonical
 
 log = logging.getLogger(__name__)
 
 PREFIXES_KEPT = 64
+Choose = Literal["grammar", "likelihood"]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """Fixed for a whole run. `layout` is empty for the model's own."""
+    """Fixed for a whole run. `layout` is empty for the model's own.
+
+    With `choices` every attempt at a task ends in one of them: written under a grammar, or the most likely one.
+    """
 
     model: str
     cache: Path
@@ -42,15 +46,27 @@ class LocalSettings:
     threads: int = 2
     slots: int = 1
     context: int = 4096
+    max_tokens: int = 1024
+    choices: tuple[str, ...] = ()
+    choose: Choose = "grammar"
 
     @classmethod
     def of(cls, endpoint: Endpoint) -> LocalSettings:
+        """A missing runtime is said here, before weights are fetched for nothing."""
+        check_runtime()
         extra = endpoint.extra
         layout: JSON = extra["layout"] or None
         return cls(
             endpoint.model, Path(endpoint.base_url.removeprefix("local:")), layout, extra["source"],
-            extra["threads"], extra["slots"], extra["context"],
+            extra["threads"], extra["slots"], extra["context"], extra["max_tokens"],
+            tuple(extra.get("choices", ())), extra.get("choose", "grammar"),
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    likelihood: float
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +93,46 @@ class LocalProvider:
     @property
     def identity(self) -> str:
         s = self.settings
-        return f"local {s.model} {s.layout or 'own'} layout, {s.threads} threads, {s.slots} slots, {s.context} tokens"
+        held = f", {s.choose} of {canonical(s.choices)}" if s.choices else ""
+        size = f"{s.threads} threads, {s.slots} slots, {s.context} tokens, {s.max_tokens} an answer"
+        return f"local {s.model} {s.layout or 'own'} layout, {size}{held}"
 
     async def complete(self, request: Request) -> Completion:
+        settings = self.settings
+        held = settings.choices if request.stage == "rollout" else ()
+        if held and settings.choose == "likelihood":
+            return await self._most_likely(request, held)
         server = await self._ready()
-        prompt = await self._prompt(server, request.messages)
-        body = _body(request, prompt)
+        asked = request.messages if request.json_schema is None else without_examples(request.messages)
+        prompt = await self._prompt(server, asked)
+        body = _body(request, prompt, settings.max_tokens, held)
         answer = await self._answer(server, prompt, body, request.timeout)
-        usage = _usage(answer)
         finish = "length" if answer.get("stop_type") == "limit" else "stop"
-        return Completion(str(answer["content"]).strip(), usage, finish, self.settings.model)
+        return Completion(str(answer["content"]).strip(), _usage(answer), finish, settings.model)
 
     async def score(self, messages: tuple[Message, ...], options: Sequence[str]) -> tuple[float, ...]:
         """The log-likelihood of each option as the reply: of its most likely spelling in tokens, greedily found."""
+        return tuple([scored.likelihood for scored in await self._scored(messages, options, None)])
+
+    async def _most_likely(self, request: Request, options: Sequence[str]) -> Completion:
+        """The option that the model would say most readily; the first of equals."""
+        scored = await self._scored(request.messages, options, request.timeout)
+        best = max(range(len(options)), key=lambda n: scored[n].likelihood)
+        # One question for the accounts, whose cost is that of all the readings.
+        usage = replace(sum((each.usage for each in scored), Usage()), calls=1)
+        return Completion(options[best], usage, "stop", self.settings.model)
+
+    async def _scored(
+        self, messages: tuple[Message, ...], options: Sequence[str], timeout: float | None
+    ) -> tuple[_Scored, ...]:
         server = await self._ready()
         prompt = await self._prompt(server, messages)
-        totals: list[float] = []
+        found: list[_Scored] = []
         for option in options:
-            body = {"n_predict": 256, "temperature": 0, "n_probs": 1, "grammar": _choice([option], prompt.lead)}
-            answer = await self._answer(server, prompt, body, None)
-            totals.append(_likelihood(answer, prompt.lead + option))
-        return tuple(totals)
+            body = {"n_predict": 256, "temperature": 0, "n_probs": 1, "grammar": choice([option], prompt.lead)}
+            answer = await self._answer(server, prompt, body, timeout)
+            found.append(_Scored(_likelihood(answer, prompt.lead + option), _usage(answer)))
+        return tuple(found)
 
     async def close(self) -> None:
         if self.server is not None:
@@ -107,6 +142,7 @@ class LocalProvider:
         async with self._opening:
             if self.server is None:
                 s = self.settings
+                _announce(s)
                 found = await asyncio.to_thread(ensure, s.model, s.cache, source=s.source, progress=_say)
                 self._layout = s.layout or found.layout
                 self.server = WorkerServer(Order(found.path, s.threads, s.slots, s.context))
@@ -158,27 +194,23 @@ async def _asked(server: Server, lane: Lane, prefix: str, tokens: _Tokens, body:
     return await server.post("/completion", {**slot, **body, "prompt": whole, "cache_prompt": shared})
 
 
-def _body(request: Request, prompt: layouts.Prompt) -> dict[str, JSON]:
+def _body(request: Request, prompt: layouts.Prompt, most: int, held: Sequence[str]) -> dict[str, JSON]:
     """`extra` may hold `grammar` (GBNF), `choices` (the only replies allowed) or `stop`."""
     extra = request.extra
     body: dict[str, JSON] = {
-        "n_predict": request.max_tokens,
+        "n_predict": min(request.max_tokens, most),
         "temperature": request.temperature or 0,
         "seed": extra.get("seed", 0),
         "stop": [*prompt.stops, *extra.get("stop", ())],
     }
     # A grammar knows its own end; a layout's stop could cut a value that holds a blank line.
-    if choices := extra.get("choices"):
-        return body | {"grammar": _choice(choices, prompt.lead), "stop": []}
+    if choices := extra.get("choices") or held:
+        return body | {"grammar": choice(choices, prompt.lead), "stop": []}
     if grammar := extra.get("grammar"):
         return body | {"grammar": grammar, "stop": []}
     if request.json_schema is not None:
-        return body | {"json_schema": dict(request.json_schema), "stop": []}
+        return body | {"json_schema": bounded(request.json_schema), "stop": []}
     return body
-
-
-def _choice(options: Sequence[str], lead: str) -> str:
-    return "root ::= " + " | ".join(json.dumps(lead + option, ensure_ascii=False) for option in options)
 
 
 def _likelihood(answer: JSON, option: str) -> float:
@@ -203,7 +235,13 @@ def _usage(answer: JSON) -> Usage:
     )
 
 
+def _announce(settings: LocalSettings) -> None:
+    """First use pulls by itself, and says what and how large before it does."""
+    row = TABLE.get(settings.model)
+    if row is not None and not (settings.cache / row.file).is_file():
+        log.warning("fetching %s once (%s) into %s", row.name, row.megabytes, settings.cache)
+
+
 def _say(what: str, done: int, total: int) -> None:
-    """First use pulls by itself and says so, once for each file."""
     if not done or done == total:
         log.info("%s (%.0f MB)", what, max(done, total) / 1e6)

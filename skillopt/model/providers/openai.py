@@ -28,7 +28,11 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 30.0
 LEARNABLE = ("max_completion_tokens", "reasoning_effort", "temperature", "response_format")
-_SPELLINGS = {"reasoning.effort": "reasoning_effort", "text.format": "response_format"}
+_SPELLINGS = {
+    "reasoning.effort": "reasoning_effort",
+    "text.format": "response_format",
+    "json_schema": "response_format",
+}
 
 
 class OpenAIProvider:
@@ -91,9 +95,7 @@ class OpenAIProvider:
         headers = await self._headers()
         try:
             # A redirect would carry the key to an address nobody configured.
-            response = await self._open().post(
-                url, data=payload, headers=headers, timeout=limit, allow_redirects=False
-            )
+            response = await self._open().post(url, data=payload, headers=headers, timeout=limit, allow_redirects=False)
             # Read to its end, a response gives its connection back by itself; if reading fails, it closes it.
             return Reply(response.status, response.headers, await response.read())
         except asyncio.TimeoutError as exc:

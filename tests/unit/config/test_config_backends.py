@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.config import Choice, Loaded, expand_backends, load_config, overrides_from
+from skillopt.config import Choice, Loaded, Override, expand_backends, load_config, overrides_from
 
 STOCK = Choice("openai_chat")
 GPT = Choice("gpt-5.5")
@@ -123,3 +123,32 @@ def test_a_label_that_cannot_change_a_role_says_so(tmp_path: Path) -> None:
 def test_openai_as_a_label_is_explained(tmp_path: Path) -> None:
     (warning,) = load(tmp_path, "backend: openai").warnings
     assert "openai means the Codex program" in warning
+
+
+BASE = "optimizer:\n  use_slow_update: true\ngradient:\n  trajectory_tokens: 24000\nenv:\n  name: x\n"
+
+
+def test_with_the_miner_nobody_writes_guidance_or_memory(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(BASE)
+    loaded = load_config(tmp_path / "base.yaml", [Override("model.optimizer_backend", "miner", "--optimizer_backend")])
+    settings = loaded.config.optimizer
+    assert not settings.use_slow_update and not settings.use_meta_skill
+    assert (
+        loaded.provenance["optimizer.use_meta_skill"].source == "model.optimizer_backend: miner (--optimizer_backend)"
+    )
+    (note,) = loaded.warnings
+    assert "optimizer.use_slow_update (" in note and "use_meta_skill" not in note and "switched off" in note
+
+
+def test_beside_a_model_the_miner_switches_nothing_off() -> None:
+    settings = [Override("env.name", "x", "t"), Override("gradient.mine", True, "t")]
+    config = load_config(None, settings).config
+    assert config.optimizer.use_slow_update and config.optimizer.use_meta_skill
+
+
+def test_a_local_optimizer_is_shown_what_fits_into_its_context(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(BASE)
+    local = [Override("model.optimizer_backend", "local", "t"), Override("model.local_context", "6000", "t")]
+    assert load_config(tmp_path / "base.yaml", local).config.gradient.trajectory_tokens == 2000
+    chosen = [*local, Override("gradient.trajectory_tokens", "3000", "t")]
+    assert load_config(tmp_path / "base.yaml", chosen).config.gradient.trajectory_tokens == 3000

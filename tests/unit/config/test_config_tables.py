@@ -132,7 +132,7 @@ def test_pair_policy_aliases(word: str, meaning: str) -> None:
 
 def test_the_models_are_frozen_and_closed() -> None:
     with pytest.raises(ValidationError):
-        Evaluation.model_validate({"gate": "strict"})
+        Evaluation.model_validate({"gates": "strict"})
     with pytest.raises(ValidationError):
         Config().train.seed = 3  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -3,14 +3,14 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from skillopt.gradient.desk import Desk
-from skillopt.gradient.miner import HEADING, InTurn, Miner, MinerSettings
+from skillopt.gradient.miner import HEADING, Miner, MinerSettings
 from skillopt.gradient.rules import induced_rules
 from skillopt.journal.context import Context
 from skillopt.journal.state import State
 from skillopt.prompts import Prompts
 from skillopt.skill.document import Skill
 from skillopt.skill.examples import Example, blocks, render
-from skillopt.types import Edit, Patch, Reflection, Rollout, Score, StepDigest
+from skillopt.types import Edit, Patch, Rollout, Score, StepDigest
 
 EXAMPLES = {f"i{n}": Example(f"The {w} is old. What is old?", f"the {w}") for n, w in enumerate(
     ("bridge", "ferry", "clock tower", "lamp", "violin", "mill wheel", "barn", "orchard", "well", "oak"))}  # fmt: skip
@@ -120,23 +120,6 @@ async def test_no_failures_mean_no_record() -> None:
     records = Records()
     assert await Miner(records.desk, MinerSettings(EXAMPLES))(context(), attempts([], ["i1"])) == ()
     assert not records.kept
-
-
-async def test_the_two_kinds_take_turns_after_a_rejection() -> None:
-    said: list[str] = []
-
-    def analyst(name: str):  # type: ignore[no-untyped-def]
-        async def analyse(where: Context, rollouts: AsyncIterator[Rollout]) -> tuple[Reflection, ...]:
-            said.append(name)
-            return (Reflection("failure", (), Patch((Edit(),))),)
-
-        return analyse
-
-    both = InTurn(analyst("mined"), analyst("written"))
-    accepted = StepDigest(1, 1, "accept_new_best", 10, 5)
-    for memory in ((), (accepted,), (rejected([]),), (rejected([]), accepted), (rejected([]), rejected([], 2))):
-        await both(context(memory=memory), attempts(["i1"]))
-    assert said == ["mined", "mined", "written", "written", "mined"]
 
 
 def test_rules_say_what_all_answers_share() -> None:

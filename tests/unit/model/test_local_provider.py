@@ -1,5 +1,5 @@
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +7,7 @@ import pytest
 from skillopt.errors import ModelError
 from skillopt.model.lanes import Lanes
 from skillopt.model.providers.local import LocalProvider, LocalSettings
+from skillopt.model.resolve import resolve
 from skillopt.model.types import Message, Request
 from skillopt.types import JSON
 
@@ -136,3 +137,43 @@ async def test_a_request_that_is_given_up_leaves_its_place_free() -> None:
             await waiting
     async with lanes.use("C"):
         pass
+
+
+def held(server: FakeServer, **more: JSON) -> LocalProvider:
+    return LocalProvider(LocalSettings("m", Path(), "document", choices=("a", "bb"), **more), server)  # type: ignore[arg-type]
+
+
+async def test_a_target_that_is_held_to_choices_writes_one_of_them_and_an_optimizer_is_not() -> None:
+    server = FakeServer()
+    local = held(server)
+    await local.complete(request("x"))
+    assert server.completions[-1]["grammar"] == 'root ::= " a" | " bb"'
+    await local.complete(replace(request("x"), stage="analyst"))
+    assert "grammar" not in server.completions[-1]
+    assert "grammar of" in local.identity and local.identity != provider(server).identity
+
+
+async def test_the_most_likely_choice_is_one_call_that_costs_all_its_readings() -> None:
+    class Partial(FakeServer):
+        async def post(self, route: str, body: JSON) -> JSON:
+            answer = await super().post(route, body)
+            if "bb" in str(body.get("grammar")):
+                answer["completion_probabilities"] = [{"token": " bb", "bytes": [32, 98, 98], "logprob": -0.5}]
+            return answer
+
+    done = await held(Partial(), choose="likelihood").complete(request("x"))
+    assert (done.text, done.finish, done.usage.calls, done.usage.prompt_tokens) == ("bb", "stop", 1, 18)
+
+
+async def test_no_answer_is_longer_than_the_limit_of_the_machine() -> None:
+    server = FakeServer()
+    local = LocalProvider(LocalSettings("m", Path(), "document", max_tokens=8), server)
+    await local.complete(request("x"))
+    assert server.completions[-1]["n_predict"] == 8
+
+
+def test_choices_belong_to_the_target_alone() -> None:
+    config = {"target_backend": "local", "optimizer_backend": "local", "local_choices": ("a", "b")}
+    target, optimizer = (resolve(config, role, {}) for role in ("target", "optimizer"))
+    assert target.extra["choices"] == ["a", "b"] and "choices" not in optimizer.extra
+    assert target.takes_schema and optimizer.takes_schema and target.identity != optimizer.identity

@@ -102,7 +102,7 @@ def test_modes_and_routes(address: str, mode: str, key: str, auth: str, url: str
         ({ENDPOINT: "http://h/v1"}, {"AZURE_OPENAI_AUTH_MODE": "magic"}, ["AZURE_OPENAI_AUTH_MODE", "magic"]),
         ({ENDPOINT: "http://h/v1", "azure_openai_api_key": f"{KEY}\nX: y"}, {}, ["azure_openai_api_key"]),
         ({"optimizer_backend": "claude_chat"}, {}, ["claude_chat", "ANTHROPIC_API_KEY"]),
-        ({"optimizer_backend": "codex_exec"}, {}, ["codex_exec", "openai_chat", "claude_chat", "qwen_chat"]),
+        ({"optimizer_backend": "cursor_exec"}, {}, ["cursor_exec", "openai_chat", "claude_chat", "qwen_chat"]),
         ({"optimizer_backend": "cursor_exec"}, {}, ["cursor_exec", "openai_compatible", "minimax_chat"]),
         ({"optimizer_backend": "minimax_chat"}, {}, ["MINIMAX_API_KEY"]),
         ({"optimizer_backend": "minimax_chat"}, {"MINIMAX_REGION": "mars", "MINIMAX_API_KEY": "k"}, ["mars", "cn_zh"]),
@@ -143,3 +143,17 @@ def test_the_generic_backend_has_its_own_variables_and_never_sends_an_azure_key(
     }
     endpoint = resolve(config, "target", environ)
     assert (endpoint.base_url, endpoint.model, endpoint.auth) == ("http://mine/v1", "qwen", "none")
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "takes"),
+    [
+        ({}, {"OPENAI_API_KEY": "k"}, True),
+        ({}, {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com", "AZURE_OPENAI_API_KEY": "k"}, True),
+        ({}, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, False),
+        ({"target_backend": "openai_compatible", "vendor": "vllm"}, {}, True),
+        ({"target_backend": "openai_compatible", "vendor": "deepseek"}, {"DEEPSEEK_API_KEY": "k"}, False),
+    ],
+)
+def test_a_schema_is_sent_only_where_it_is_known_to_be_taken(config, environ, takes):
+    assert resolve({"target": "m", **config}, "target", environ).takes_schema is takes

@@ -238,3 +238,14 @@ async def test_a_key_at_the_edge_of_what_is_shown_is_not_cut_into_the_open():
         with pytest.raises(ModelError) as caught:
             await provider.complete(REQUEST)
     assert "very" not in str(caught.value)
+
+
+@pytest.mark.parametrize("said", ["response_format.type: unavailable", "Invalid keyword in json_schema: 'enum'"])
+async def test_a_server_that_cannot_hold_answers_to_a_schema_is_asked_without(said: str):
+    def picky(body: dict) -> tuple[int, object, dict[str, str]]:
+        return (400, error(said), {}) if "response_format" in body else (200, GOOD, {})
+
+    async with talking_to(picky) as (provider, canned):
+        for _ in range(2):
+            assert (await provider.complete(replace(REQUEST, json_schema={"type": "object"}))).text == "yes"
+    assert ["response_format" in body for body in canned.bodies] == [True, False, False]

@@ -68,3 +68,40 @@ def test_a_real_run_stays_inside_its_quote(tmp_path: Path, epochs: int):
     used = {stage: usage.calls for stage, usage in outcome.view.usage.items()}
     assert made.rollouts.low <= used["rollout"] <= made.rollouts.high
     assert made.calls.low <= answered <= made.calls.high
+
+
+def local(**more) -> Config:
+    model = {"target_backend": "local", "target": "smollm2-135m", "optimizer_backend": "miner", **more}
+    settled = {"use_slow_update": False, "use_meta_skill": False}
+    return Config.model_validate({"model": model, "train": {"num_epochs": 1, "batch_size": 20}, "optimizer": settled})
+
+
+def test_a_judge_grades_every_attempt_and_is_paid_for():
+    tariff = {"optimizer": FlatTariff(1.0, 4.0), "target": FlatTariff(0.0, 0.0)}
+    config = Config.model_validate({"train": {"num_epochs": 2, "batch_size": 40}})
+    plain, judged = (quote(config, Sizes(80, 40, 60, judged=judged), tariff) for judged in (False, True))
+    calls = {line.stage: line.calls for line in judged.lines}
+    assert calls["judge"] == judged.rollouts == plain.rollouts
+    assert judged.calls == plain.calls + plain.rollouts and judged.cost_usd.low > plain.cost_usd.low
+    assert quote_evaluation(config, Sizes(0, 0, 9, judged=True), 9, tariff).calls == Range(18, 18)
+
+
+def test_the_miner_asks_nobody():
+    made = quote(local(), Sizes(40, 20, 20, prompt_chars=300), FREE)
+    assert {line.role for line in made.lines} == {"target"} and made.calls == made.rollouts
+    assert "compare" not in {line.stage for line in made.lines}
+
+
+def test_both_may_ask_nobody_in_a_step():
+    shipped, both = ({"gradient": {"mine": mine}} for mine in (False, True))
+    lines = [quote(Config.model_validate(c), Sizes(80, 40, 60), FREE).lines for c in (shipped, both)]
+    low = [next(line.calls.low for line in found if line.stage == "analyst") for found in lines]
+    assert low[0] > 0 and low[1] == 0
+
+
+def test_a_local_model_takes_its_time_whatever_the_workers():
+    small, large = (
+        quote(local(target=name), Sizes(40, 20, 20, prompt_chars=300, answer_tokens=24), FREE).minutes
+        for name in ("smollm2-135m", "qwen2.5-coder-1.5b")
+    )
+    assert 0 < small.low < small.high < 5 and large.low > 3 * small.low

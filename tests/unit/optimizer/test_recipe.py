@@ -8,8 +8,8 @@ from skillopt.optimizer.rate import scheduled, unlimited
 from skillopt.optimizer.recipe import Settings, patch_recipe
 from skillopt.optimizer.schedules import constant
 from skillopt.optimizer.select import select
-from skillopt.optimizer.transforms import chain, drop_duplicates, protect
-from skillopt.types import Edit, Patch, Reflection
+from skillopt.optimizer.transforms import chain, drop_duplicates, drop_rejected, protect
+from skillopt.types import Edit, Patch, Reflection, StepDigest
 
 
 def pool(n, **more):
@@ -94,3 +94,40 @@ async def test_the_recipe_makes_a_candidate_and_records_its_stages(script, conte
 async def test_nothing_learned_leaves_the_skill_as_it_is(script, context):
     found = await patch_recipe(script.desk, Settings(limit=scheduled(constant(4))))(context, [])
     assert found.skill == context.skill and found.patch.edits == () and script.calls == []
+
+
+def remembered(context, *entries):
+    memory = tuple(StepDigest(n, 1, action, 4, 2, rejected=tuple(edits)) for n, (action, edits) in enumerate(entries))
+    return replace(context, state=replace(context.state, memory=memory))
+
+
+async def left(context, *edits):
+    return contents(await drop_rejected()(context, Patch(edits)))
+
+
+async def test_what_was_rejected_on_this_document_is_not_tried_again(context):
+    a, b, c = (Edit("append", f"- {letter}") for letter in "abc")
+    again = replace(a, content="- a\n", why="other words", support_count=9)
+    assert await left(remembered(context, ("reject", [a])), again, b) == ["- b"]
+    assert await left(remembered(context, ("reject", [a, b])), a, b) == []
+    assert await left(remembered(context, ("reject", [a, b]), ("skip_no_patches", [])), b, a, c) == ["- c"]
+
+
+async def test_what_was_rejected_together_may_be_tried_apart(context):
+    a, b, c = (Edit("append", f"- {letter}") for letter in "abc")
+    where = remembered(context, ("reject", [a, b]))
+    assert await left(where, a) == ["- a"]
+    assert await left(where, a, c) == ["- a", "- c"]
+
+
+async def test_a_changed_document_is_another_trial(context):
+    a = Edit("append", "- a")
+    assert await left(remembered(context, ("reject", [a]), ("accept_new_best", [])), a) == ["- a"]
+    assert await left(remembered(context, ("accept", []), ("reject", [a])), a) == []
+
+
+async def test_the_recipe_leaves_it_out_before_the_selection(script, context):
+    a, b = Edit("append", "- a"), Edit("append", "- b")
+    recipe = patch_recipe(script.desk, Settings(limit=scheduled(constant(1))))
+    found = await recipe(remembered(context, ("reject", [a])), [Reflection("failure", ("i",), Patch((a, b)))])
+    assert contents(found.patch) == ["- b"] and found.proposed == 2 and not script.calls
