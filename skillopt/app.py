@@ -19,20 +19,25 @@ from pydantic import BaseModel
 from skillopt import __version__
 from skillopt.agents.base import Agent
 from skillopt.agents.chat import ChatAgent
+from skillopt.agents.cli.agent import CliAgent
+from skillopt.agents.cli.build import target_agent
 from skillopt.brought import NOTHING, Brought, gateways
+from skillopt.chosen import benchmark_class, label_of, recipe_of
+from skillopt.chosen import benchmark_of as benchmark_of
+from skillopt.chosen import data_source as data_source
 from skillopt.config.load import Loaded, Override, load_config
 from skillopt.config.schema import Config
-from skillopt.datasets.checks import Splits, safe_name
+from skillopt.datasets.checks import Splits
 from skillopt.datasets.plan import steps_per_epoch
 from skillopt.engine.evaluate import evaluate_items
-from skillopt.engine.parts import analysts, epoch_passes, optimizer, reflect_settings
+from skillopt.engine.parts import analysts, epoch_passes, gate, optimizer, reflect_settings
 from skillopt.engine.run import Run
 from skillopt.engine.session import Session, Watch, Watcher, session
 from skillopt.engine.train import train as training_loop
-from skillopt.envs.base import Benchmark, DataSource, EnvAdapter, Options
-from skillopt.envs.bridge import Bridge, bridged
+from skillopt.envs.base import Benchmark, Options
+from skillopt.envs.bridge import Bridge
 from skillopt.errors import ConfigError, ModelError, StageStopped
-from skillopt.evaluation.gates import Strict
+from skillopt.evaluation.bank import OutcomeBank
 from skillopt.evaluation.objective import LEADING_WORDS, Objective
 from skillopt.gradient.adapter_reflect import adapter_analysts
 from skillopt.gradient.desk import Ask, Desk
@@ -48,8 +53,7 @@ from skillopt.model.current import bind
 from skillopt.model.structured import Answer, ask
 from skillopt.optimizer.schedules import Schedule, named_schedule
 from skillopt.prompts import Prompt, Prompts
-from skillopt.registry import BENCHMARKS, is_registered_name
-from skillopt.registry import load as load_plugin
+from skillopt.rollout.executors import Executor, executor_of
 from skillopt.rollout.runner import Runner
 from skillopt.skill.document import Skill
 from skillopt.skill.examples import Example
@@ -80,6 +84,7 @@ class Inputs:
     prompts: Prompts
     models: Gateways
     run_dir: Path
+    executor: Executor
     agent: Agent | None = None
 
 
@@ -100,8 +105,8 @@ async def run_training(
     """Train, or continue the run that is already in the output directory."""
     run_dir = _directory(loaded.config, fresh=fresh)
     inputs = checked_inputs(loaded, environ=environ, run_dir=run_dir, brought=brought)
-    started = _started("train", inputs, {})
-    async with _session(inputs, started, watcher, on_commit) as open_run:
+    started = started_of("train", inputs, {})
+    async with open_session(inputs, started, watcher, on_commit) as open_run:
         if open_run.view.finished is None:
             await training_loop(_run(inputs, open_run.journal))
         return Outcome(open_run.view, run_dir, open_run.resumed)
@@ -123,18 +128,18 @@ async def run_evaluation(
     run_dir = Path(config.env.out_root) if config.env.out_root else _evaluation_directory(config)
     if fresh:
         set_aside(run_dir)
-    inputs = _inputs(config, environ, run_dir, document, brought)
+    inputs = inputs_of(config, environ, run_dir, document, brought)
     items = _items(inputs, split)
-    started = _started("eval", inputs, {"eval": {"split": split}})
-    async with _session(inputs, started, watcher, None) as open_run:
+    started = started_of("eval", inputs, {"eval": {"split": split}})
+    async with open_session(inputs, started, watcher, None) as open_run:
         if open_run.view.finished is None:
-            await evaluate_items(_runner(inputs, open_run.journal), document, items)
+            await evaluate_items(runner_of(inputs, open_run.journal), document, items)
         write_evaluation(open_run.view, run_dir, skill=skill, split=split)
         return Outcome(open_run.view, run_dir, open_run.resumed)
 
 
 @asynccontextmanager
-async def _session(
+async def open_session(
     inputs: Inputs, started: RunStarted, watcher: Watcher | None, on_commit: CommitHook | None
 ) -> AsyncGenerator[Session, None]:
     """A session whose connections are closed at its end."""
@@ -144,6 +149,8 @@ async def _session(
     effort, temperature = settings.reasoning_effort or None, settings.temperature
     try:
         async with session(inputs.run_dir, started, watch, on_commit, models.budget.booked) as open_run:
+            if open_run.view.finished is None:
+                await inputs.executor.open()
             models.budget.continue_from(sum(open_run.view.usage.values(), Usage()), open_run.view.booked)
             with bind(
                 models.target,
@@ -155,22 +162,24 @@ async def _session(
             ):
                 yield open_run
     finally:
+        await inputs.executor.close()
         await models.close()
 
 
 def checked_inputs(loaded: Loaded, *, environ: Mapping[str, str], run_dir: Path, brought: Brought = NOTHING) -> Inputs:
     """Everything a training run is made of, checked and not yet paid for."""
     config = _supported(loaded.config)
-    return _inputs(config, environ, run_dir, brought.skill or _seed_skill(config), brought)
+    return inputs_of(config, environ, run_dir, brought.skill or _seed_skill(config), brought)
 
 
-def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Skill, brought: Brought) -> Inputs:
+def inputs_of(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Skill, brought: Brought) -> Inputs:
     """Check everything; nothing is called and only ratio mode writes (its split, into the run directory)."""
     if problems := unfit(config):
         raise ConfigError(problems)
     models = gateways(config, environ, brought)
+    agent = brought.target or target_agent(config, environ, models.budget)
     benchmark = (brought.benchmark or benchmark_of(config, run_dir)).within(environ)
-    _check_abilities(benchmark, config, brought)
+    _check_abilities(benchmark, config, agent)
     splits = benchmark.load(data_source(config, run_dir))
     expected = config.train.train_size
     if expected and not config.env.limit and expected != len(splits.train):
@@ -179,17 +188,24 @@ def _inputs(config: Config, environ: Mapping[str, str], run_dir: Path, skill: Sk
             "Set train.train_size to 0 to take what the data has."
         )
     prompts = benchmark.prompts if isinstance(benchmark, Bridge) else Prompts(benchmark.prompts_dir)
-    return Inputs(config, benchmark, splits, skill, prompts, models, run_dir, brought.target)
+    executor = executor_of(config, recipe_of(config, run_dir, brought.benchmark), models.by_role())
+    return Inputs(config, benchmark, splits, skill, prompts, models, run_dir, executor, agent)
 
 
-def _check_abilities(benchmark: Benchmark, config: Config, brought: Brought) -> None:
+def _check_abilities(benchmark: Benchmark, config: Config, agent: Agent | None) -> None:
     """What the benchmark needs of whoever carries its tasks out, compared with what the target offers."""
-    offers = brought.target.offers if brought.target else ChatAgent.offers
-    blind = not brought.target and config.model.target_backend == "local"
+    offers = agent.offers if agent else ChatAgent.offers
+    is_program = isinstance(agent, CliAgent)
+    if is_program and isinstance(benchmark, Bridge):
+        raise ConfigError(
+            f"{benchmark.name} calls the target itself (chat_target); an agent program carries out whole tasks. "
+            "Choose another model.target_backend."
+        )
+    blind = not agent and config.model.target_backend == "local"
     if lacking := benchmark.needs - (offers - {"images"} if blind else offers):
         raise ConfigError(
             f"{benchmark.name} needs a target with {', '.join(sorted(lacking))}; "
-            f"{config.model.target_backend if not brought.target else 'the function given as target'} has none. "
+            f"{'the function given as target' if agent and not is_program else config.model.target_backend} has none. "
             "Choose another model.target_backend, or another benchmark."
         )
 
@@ -197,22 +213,23 @@ def _check_abilities(benchmark: Benchmark, config: Config, brought: Brought) -> 
 def _run(inputs: Inputs, journal: Journal) -> Run:
     """Put the parts together. Every variant the loop knows is chosen here, by a value."""
     config = inputs.config
-    objective, schedule = _objective(config), _schedule(inputs)
+    objective, schedule = objective_of(config), _schedule(inputs)
     desk = Desk(once=journal.once, ask=_asker(inputs), prompts=inputs.prompts)
     settings = reflect_settings(config, schedule, _references(inputs))
     own = adapter_analysts(inputs.benchmark, Reflect(desk, settings), inputs.splits.train, config.train.seed)
+    steps = _plan(inputs)["total_steps"]
     return Run(
         config=config,
         journal=journal,
         splits=inputs.splits,
         seed_skill=inputs.skill,
-        rollouts=_runner(inputs, journal),
+        rollouts=runner_of(inputs, journal),
         desk=desk,
         reflect=own or analysts(config, desk, settings, partial(_examples, inputs)),
         optimizer=optimizer(config, desk, schedule),
-        gate=Strict(objective, enabled=config.evaluation.use_gate),
+        gate=gate(config, objective, steps),
         objective=objective,
-        epoch_passes=epoch_passes(config, objective),
+        epoch_passes=epoch_passes(config, objective, steps),
     )
 
 
@@ -228,7 +245,7 @@ def _references(inputs: Inputs) -> Callable[[str], str] | None:
     return (lambda item: inputs.benchmark.reference(items[item])) if inputs.config.gradient.use_reference else None
 
 
-def _runner(inputs: Inputs, journal: Journal) -> Runner:
+def runner_of(inputs: Inputs, journal: Journal) -> Runner:
     config = inputs.config
     agent = inputs.agent or ChatAgent(
         inputs.models.target,
@@ -238,7 +255,26 @@ def _runner(inputs: Inputs, journal: Journal) -> Runner:
     )
     workers, max_missing = config.env.workers, config.evaluation.max_missing
     slots = asyncio.Semaphore(workers)
-    return Runner(inputs.benchmark, agent, journal, slots, workers, max_missing, inputs.models.optimizer)
+    judge, executor = inputs.models.optimizer, inputs.executor
+    return Runner(inputs.benchmark, agent, journal, slots, workers, max_missing, judge, executor, _bank(inputs))
+
+
+def _bank(inputs: Inputs) -> OutcomeBank | None:
+    """Outcomes shared between runs, named by everything that they depend on besides document, item and replicate."""
+    config = inputs.config
+    if not config.evaluation.bank:
+        return None
+    if inputs.agent is not None:
+        raise ConfigError("evaluation.bank: a function as target has no name by which its outcomes could be kept")
+    setting = {
+        "skillopt": __version__,
+        "target": inputs.models.target.identity,
+        "reasoning_effort": config.model.reasoning_effort,
+        "temperature": config.model.temperature,
+        "benchmark": config.env.name,
+        "options": dict(config.env.options),
+    }
+    return OutcomeBank(Path(config.evaluation.bank).expanduser(), setting)
 
 
 def _asker(inputs: Inputs) -> Ask:
@@ -261,7 +297,7 @@ def _asker(inputs: Inputs) -> Ask:
     return asker
 
 
-def _objective(config: Config) -> Objective:
+def objective_of(config: Config) -> Objective:
     evaluation = config.evaluation
     return Objective(
         metric=evaluation.gate_metric,
@@ -289,7 +325,7 @@ def _plan(inputs: Inputs) -> dict[str, int]:
     }
 
 
-def _started(kind: Literal["train", "eval"], inputs: Inputs, extra: Mapping[str, JSON]) -> RunStarted:
+def started_of(kind: Literal["train", "eval"], inputs: Inputs, extra: Mapping[str, JSON]) -> RunStarted:
     """The run's fingerprint. Credentials are not in it: `public` and `flat` leave them out."""
     return RunStarted(
         kind=kind,
@@ -299,6 +335,7 @@ def _started(kind: Literal["train", "eval"], inputs: Inputs, extra: Mapping[str,
         data=inputs.splits.digests(),
         seed_skill=inputs.skill.text,
         plan=_plan(inputs),
+        program=inputs.agent.described if isinstance(inputs.agent, CliAgent) else {},
     )
 
 
@@ -309,31 +346,6 @@ def _seed_skill(config: Config) -> Skill:
     path = Path(config.env.skill_init)
     best = path / "best_skill.md"
     return Skill.load(best if best.is_file() and not (path / "SKILL.md").exists() else path)
-
-
-def benchmark_of(config: Config, run_dir: Path) -> Benchmark:
-    """The benchmark that the configuration names."""
-    found = _benchmark_class(config.env.name)
-    if issubclass(found, Bridge):
-        return found.for_run(config.env.options, config.flat(), run_dir)
-    return found.configured(config.env.options)
-
-
-def data_source(config: Config, run_dir: Path) -> DataSource:
-    """Where the benchmark's rows come from; a cut by ratio is kept in the run."""
-    env = config.env
-    ratio = ":".join(map(str, env.split_ratio))
-    generated = run_dir / "_generated_splits" / f"{_label(env.name)}_{ratio.replace(':', '-')}_seed{env.split_seed}"
-    return DataSource(
-        split_mode=env.split_mode,
-        split_dir=env.split_dir,
-        data_path=env.data_path,
-        split_ratio=ratio,
-        split_seed=env.split_seed,
-        split_output_dir=env.split_output_dir or str(generated),
-        limit=env.limit,
-        seed=config.train.seed,
-    )
 
 
 def _items(inputs: Inputs, split: str) -> tuple[Item, ...]:
@@ -347,7 +359,7 @@ def _items(inputs: Inputs, split: str) -> tuple[Item, ...]:
 def _directory(config: Config, *, fresh: bool) -> Path:
     root = Path("outputs")
     if not config.env.out_root:
-        home = root / _label(config.env.name)
+        home = root / label_of(config.env.name)
         return new_directory(home) if fresh else default_directory(home, config.public())
     run_dir = Path(config.env.out_root)
     if fresh and (aside := set_aside(run_dir)):
@@ -357,27 +369,11 @@ def _directory(config: Config, *, fresh: bool) -> Path:
 
 def _evaluation_directory(config: Config) -> Path:
     model = config.model.target.replace("/", "-")
-    return new_directory(Path("outputs"), prefix=f"eval_{_label(config.env.name)}_{model}_")
-
-
-def _benchmark_class(name: str) -> type[Benchmark]:
-    found = load_plugin(BENCHMARKS, name)
-    if issubclass(found, EnvAdapter):
-        return bridged(found, name)
-    if not issubclass(found, Benchmark):
-        raise ConfigError(f"env.name: {name!r} is not a benchmark (a Benchmark or EnvAdapter of skillopt.envs.base)")
-    if not any("name" in vars(base) for base in found.__mro__):
-        raise ConfigError(f'env.name: {name!r} has no name; put @skillopt.benchmark("its_name") before the class')
-    return found
-
-
-def _label(name: str) -> str:
-    """What folders are called after a benchmark: one that is named by its place has a name of its own."""
-    return name if is_registered_name(name) else safe_name(_benchmark_class(name).name)
+    return new_directory(Path("outputs"), prefix=f"eval_{label_of(config.env.name)}_{model}_")
 
 
 def _options_of(name: str) -> type[Options]:
-    return _benchmark_class(name).Config
+    return benchmark_class(name).Config
 
 
 def _supported(config: Config) -> Config:
@@ -388,5 +384,10 @@ def _supported(config: Config) -> Config:
             "optimizer.use_skill_aware_reflection: cannot be used with skill_update_mode full_rewrite_minibatch: there "
             "an analyst answers with a whole document, so a lapse of the agent cannot be told from a fault of the "
             "document. Use patch or rewrite_from_suggestions, or switch one of the two off."
+        )
+    if settings.skill_update_mode != "patch" and (settings.candidates > 1 or settings.retry_parts):
+        raise ConfigError(
+            "optimizer.candidates and optimizer.retry_parts take a patch of edits apart, and skill_update_mode "
+            f"{settings.skill_update_mode} has none: use skill_update_mode patch, or candidates 1 and retry_parts 0."
         )
     return config

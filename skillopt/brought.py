@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from skillopt.agents.base import Agent
+from skillopt.agents.cli.build import optimizer_model
 from skillopt.agents.function import FunctionModel
 from skillopt.config.schema import Config
 from skillopt.envs.base import Benchmark
 from skillopt.errors import ConfigError
-from skillopt.model.assemble import Deployments, Gateways, assemble, caps_of
+from skillopt.model.assemble import Deployments, Gateways, assemble, caps_of, tariff_of
 from skillopt.model.budget import Budget
 from skillopt.model.gateway import Gateway, build_gateway
+from skillopt.model.prices import Tariff
 from skillopt.model.providers.nobody import Nobody
 from skillopt.model.retry import RetryPolicy
 from skillopt.model.types import Provider
@@ -34,6 +36,15 @@ NOTHING = Brought()
 
 def gateways(config: Config, environ: Mapping[str, str], brought: Brought) -> Gateways:
     """The run's models. Only a role that the configuration plays needs an endpoint."""
+    made = _assembled(config, environ, brought)
+    program = None if brought.optimizer else optimizer_model(config, environ)
+    if program is None:
+        return made
+    tariff = tariff_of(config, "optimizer", program.endpoint)
+    return replace(made, optimizer=_gateway(config, program, config.model.timeout_seconds, made.budget, tariff))
+
+
+def _assembled(config: Config, environ: Mapping[str, str], brought: Brought) -> Gateways:
     if brought.target is None and brought.optimizer is None:
         return assemble(config, environ)
     if brought.optimizer is None and config.model.optimizer_backend == "miner":
@@ -54,9 +65,11 @@ def _no_target(config: Config, budget: Budget) -> Gateway:
     return _gateway(config, FunctionModel(None, config.model.target), config.env.exec_timeout, budget)
 
 
-def _gateway(config: Config, provider: Provider, timeout: float, budget: Budget) -> Gateway:
+def _gateway(
+    config: Config, provider: Provider, timeout: float, budget: Budget, tariff: Tariff | None = None
+) -> Gateway:
     policy = RetryPolicy(config.model.max_attempts, config.model.retry_deadline_seconds)
-    return build_gateway(provider, policy=policy, timeout=timeout, budget=budget)
+    return build_gateway(provider, policy=policy, timeout=timeout, budget=budget, tariff=tariff)
 
 
 def _borrowed(config: Config, role: str, other: str) -> Config:

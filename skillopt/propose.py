@@ -6,13 +6,12 @@ The user's file is theirs: training never writes it, and `apply` does so only wh
 from __future__ import annotations
 
 import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from skillopt.errors import SkillFileError
-from skillopt.journal.files import write_atomic
+from skillopt.journal.files import back_up, write_atomic
 from skillopt.journal.log import Journal
 from skillopt.journal.runs import list_runs
 from skillopt.journal.view import RunView
@@ -93,8 +92,7 @@ def put_in_place(proposal: Proposal, *, to: Path | None = None) -> Placed:
             f"{original} has changed since the run {proposal.run_dir} started from it; nothing was written. Take over "
             f"by hand what you want of {proposal.run_dir / 'best_skill.md'}, or train again from the file as it is now."
         )
-    backup = _free(original.with_name(f"{original.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}"))
-    shutil.copy2(original, backup)
+    backup = back_up(original)
     write_atomic(original, proposal.text.encode(), durable=True)
     shutil.copymode(backup, original)
     if proposal.path.is_file() and _text(proposal.path) == proposal.text:
@@ -115,10 +113,3 @@ def _original(view: RunView) -> Path | None:
 
 def _text(path: Path) -> str:
     return path.read_bytes().decode("utf-8-sig", errors="replace")
-
-
-def _free(path: Path) -> Path:
-    number, free = 2, path
-    while free.exists():
-        free, number = path.with_name(f"{path.name}-{number}"), number + 1
-    return free

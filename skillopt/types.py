@@ -210,6 +210,8 @@ class Attempt:
     trajectory: tuple[Turn, ...]
     usage: Usage = Usage()
     turns: int = 1
+    skill_read: bool | None = None
+    """Whether the skill reached the model, for agents that look for it themselves; None where it stood in the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +282,8 @@ class StepDigest:
     score_before: float | None = None
     score_after: float | None = None
     rejected: tuple[Edit, ...] = ()
+    also_rejected: tuple[tuple[Edit, ...], ...] = ()
+    """Other patches of the step that were measured on their own and rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +330,13 @@ class Decision:
     gained: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     memory: StepDigest | None = None
+    of: int | None = None
+    """Items that a whole measurement would have had; None where nothing was measured, and in old journals."""
+
+    @property
+    def partial(self) -> bool:
+        """The gate knew enough before the last item: score and bar are those of the items in `tally`."""
+        return self.of is not None and self.tally is not None and self.tally.n + self.tally.missing < self.of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ is refused before the run starts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
-from skillopt.model.types import Completion, Message, Tool
+from skillopt.model.types import Completion, Message, Provider, Tool
 from skillopt.types import JSON, Attempt
 
 Ability = Literal["images", "tools", "conversation", "files"]
@@ -53,6 +53,8 @@ class Task:
     max_turns: int = 1
     """Rounds of tool calls before the target must answer."""
     folders: tuple[Path, ...] = ()
+    files: tuple[tuple[Path, str], ...] = ()
+    """Files that an agent with a workspace finds there as copies, each under the given relative name."""
 
 
 class Agent(Protocol):
@@ -73,3 +75,19 @@ class Agent(Protocol):
     async def chat(
         self, messages: tuple[Message, ...], *, max_tokens: int, timeout: float | None, tools: tuple[Tool, ...] = ()
     ) -> Completion: ...
+
+
+@runtime_checkable
+class Traveller(Protocol):
+    """An agent that can also work on another machine: it is pickled and carries out the attempt there."""
+
+    def away(self, model: Provider) -> Agent:
+        """The agent as it is sent: without connections and counts of the run.
+
+        `model` leads back to the run's target: an agent that calls it needs no key there, and the run's limits hold.
+        """
+        ...
+
+    async def home(self, attempt: Callable[[], Awaitable[Attempt]]) -> Attempt:
+        """Have an attempt made away, and book what `model` does not see of it."""
+        ...

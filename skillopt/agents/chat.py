@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 from skillopt.agents.base import Ability, Task, Toolbox
@@ -36,6 +37,18 @@ class ChatAgent:
 
     def holding(self, skill: str) -> tuple[ChatAgent, str]:
         return self, skill
+
+    def away(self, model: Provider) -> ChatAgent:
+        return ChatAgent(
+            model,
+            reasoning_effort=self._effort,
+            temperature=self._temperature,
+            timeout=self._timeout,
+            stage=self._stage,
+        )
+
+    async def home(self, attempt: Callable[[], Awaitable[Attempt]]) -> Attempt:
+        return await attempt()
 
     async def run(self, task: Task) -> Attempt:
         # An empty system message is refused by some providers, and says nothing to the others.

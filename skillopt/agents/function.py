@@ -20,7 +20,7 @@ from typing import ClassVar, TypeVar, cast
 
 from skillopt.agents.base import Ability, Task
 from skillopt.errors import ModelError, SkillOptError
-from skillopt.model.types import Completion, Message, Request, Tool
+from skillopt.model.types import Completion, Message, Provider, Request, Tool
 from skillopt.types import JSON, Attempt, Turn, Usage
 
 T = TypeVar("T")
@@ -40,6 +40,12 @@ class FunctionAgent:
 
     def holding(self, skill: str) -> tuple[FunctionAgent, str]:
         return self, skill
+
+    def away(self, model: Provider) -> FunctionAgent:
+        return self
+
+    async def home(self, attempt: Callable[[], Awaitable[Attempt]]) -> Attempt:
+        return await attempt()
 
     async def run(self, task: Task) -> Attempt:
         asked = task.user if task.value is None else task.value

@@ -15,8 +15,11 @@ from typing import NoReturn
 import click
 
 from skillopt import __version__
+from skillopt.cli.claims import COMMANDS as CLAIMS
+from skillopt.cli.dash import dash
 from skillopt.cli.data import data
 from skillopt.cli.doctor import doctor
+from skillopt.cli.export import export_skill
 from skillopt.cli.look import list_names, runs, settings
 from skillopt.cli.mine import apply_proposal, init
 from skillopt.cli.models import models
@@ -31,7 +34,22 @@ def cli() -> None:
     """Train a skill document for a frozen model."""
 
 
-for _command in (init, new, train, evaluate, apply_proposal, data, doctor, models, runs, settings, list_names):
+for _command in (
+    init,
+    new,
+    train,
+    evaluate,
+    apply_proposal,
+    export_skill,
+    dash,
+    data,
+    doctor,
+    models,
+    runs,
+    settings,
+    list_names,
+    *CLAIMS,
+):
     cli.add_command(_command)
 
 

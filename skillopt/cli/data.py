@@ -33,6 +33,7 @@ def data() -> None:
 @click.option("--from-hub", is_flag=True, help="Fetch from the Hugging Face hub; SOURCE may name another repository.")
 @click.option("--allow-missing", is_flag=True, help="Go on without items that are absent or incomplete.")
 @click.option("--force", is_flag=True, help="Replace a directory that this command made.")
+@click.option("--mini", is_flag=True, help="A small set of our own making instead of a SOURCE (alfworld).")
 def prepare(
     benchmark: str,
     sources: tuple[str, ...],
@@ -44,12 +45,16 @@ def prepare(
     from_hub: bool,
     allow_missing: bool,
     force: bool,
+    mini: bool,
 ) -> None:
     """Turn the published files of BENCHMARK into train, val and test.
 
     A SOURCE is a file (CSV, JSON, JSONL, parquet), a folder or an archive, as it was downloaded. BENCHMARK is one of
     searchqa, docvqa, livemathematicianbench, officeqa, spreadsheetbench, alfworld.
     """
+    if mini:
+        _make_mini(benchmark, sources, out, seed, force=force)
+        return
     from skillopt import __version__
     from skillopt.datasets.prepare.run import Order
     from skillopt.datasets.prepare.run import prepare as prepared
@@ -63,6 +68,16 @@ def prepare(
     for note in done.notes:
         click.echo(f"- {note}.")
     click.echo(f"Look at it: skillopt data check {done.out}")
+
+
+def _make_mini(benchmark: str, sources: tuple[str, ...], out: Path, seed: int, *, force: bool) -> None:
+    if benchmark != "alfworld" or sources:
+        raise click.UsageError("--mini makes games for alfworld, and takes no SOURCE")
+    from skillopt.testing.mini_alfworld import prepare_mini
+
+    counts = ", ".join(f"{count} {name}" for name, count in prepare_mini(out, force=force, seed=seed).items())
+    click.echo(f"{out}: {counts} games, each played and won once.")
+    click.echo(f"Train on them: skillopt train --config configs/alfworld/default.yaml --split_dir {out}")
 
 
 @data.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from skillopt.engine.run import Run, recordable
 from skillopt.journal.events import Decided, Finished, StageStarted
 from skillopt.journal.state import State
@@ -36,17 +38,25 @@ async def final_validation(run: Run, state: State) -> Decision:
         if state.current.digest == state.best.digest:
             decision = _final(state, state.best_score, None, "the final skill is the best skill")
             return Decided(decision=decision)
-        await run.mark("final", "evaluate", len(run.val))
-        rows = await run.rollouts.run(state.current, run.val, Place("final", "val", "val"))
+        best = run.rollouts.known(state.best.digest, run.val, "val", besides="final")
+        # A best skill that was accepted early is compared on the items it is known on.
+        items = tuple(i for i in run.val if i.digest in best) if not state.whole and best else run.val
+        await run.mark("final", "evaluate", len(items))
+        rows = await run.rollouts.run(state.current, items, Place("final", "val", "val"))
         tally = Tally.of(rows)
         score = run.objective.of(tally, state.current)
-        return Decided(decision=_final(state, score, tally, "measured at the end of the run"))
+        bar = state.best_score
+        if len(items) < len(run.val):
+            bar = run.objective.of(Tally.of(best[i.digest] for i in items), state.best)
+        decision = _final(state, score, tally, "measured at the end of the run", bar)
+        return Decided(decision=replace(decision, of=len(run.val)))
 
     return (await run.journal.once("final/decision", effect)).decision
 
 
-def _final(state: State, score: float | None, tally: Tally | None, reason: str) -> Decision:
-    better = score is not None and state.best_score is not None and score > state.best_score
+def _final(state: State, score: float | None, tally: Tally | None, reason: str, bar: float | None = None) -> Decision:
+    bar = state.best_score if bar is None else bar
+    better = score is not None and bar is not None and score > bar
     return Decision(
         at="final",
         action="promote" if better else "final",
@@ -55,7 +65,7 @@ def _final(state: State, score: float | None, tally: Tally | None, reason: str) 
         origin=state.current_origin,
         objective=score,
         tally=tally,
-        bar=state.best_score,
+        bar=bar,
         reason=reason,
     )
 

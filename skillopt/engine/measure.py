@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from skillopt.datasets.plan import Batch
-from skillopt.engine.run import Run
-from skillopt.evaluation.gates import Evidence
+from skillopt.engine.contest import contest
+from skillopt.engine.run import Run, recordable
 from skillopt.journal.events import Decided
 from skillopt.journal.state import State
 from skillopt.optimizer.candidate import Candidate
@@ -45,29 +45,66 @@ async def training_rollouts(run: Run, skill: Skill, batch: Batch) -> Trail:
     return Trail(run.rollouts.start(skill, groups))
 
 
-async def gate(run: Run, state: State, candidate: Candidate, *, at: str, remember: Remember | None = None) -> State:
+async def gate(
+    run: Run,
+    state: State,
+    candidate: Candidate,
+    *,
+    at: str,
+    remember: Remember | None = None,
+    tried: Sequence[Rollout] = (),
+) -> State:
     """Gather evidence until the policy has decided; only a recorded decision moves the state."""
-    return state.apply(await decide(run, state, candidate, at=at, remember=remember))
+    return state.apply(await decide(run, state, candidate, at=at, remember=remember, tried=tried))
 
 
 async def decide(
-    run: Run, state: State, candidate: Candidate, *, at: str, remember: Remember | None = None
+    run: Run,
+    state: State,
+    candidate: Candidate,
+    *,
+    at: str,
+    remember: Remember | None = None,
+    tried: Sequence[Rollout] = (),
 ) -> Decision:
+    """The candidate with its rivals; and where nothing was kept, the parts of the best patch, if that is wanted."""
+
     async def effect() -> Decided:
-        incumbent = run.rollouts.known(state.bar_skill, run.val, "val")
-        evidence = Evidence(at, state, candidate, run.val, incumbent)
-        while wanted := run.gate.wants(evidence):
-            await run.mark(at, "evaluate", len(run.val))
-            rows = await run.rollouts.run(candidate.skill, wanted, Place(at, "val", "val"))
-            evidence = evidence.add(rows)
-        decision = run.gate.decide(evidence)
-        return Decided(decision=_remembered(decision, state, remember) if remember else decision)
+        field = (candidate, *candidate.rivals)
+        decision, others = await contest(run, state, field, at=at, tried=tried)
+        if decision.action == "reject" and (parts := _parts(run, field, decision)):
+            part, more = await contest(run, state, parts, at=at, tried=tried)
+            kept = part.action.startswith("accept")
+            decision, others = (part, (decision, *others, *more)) if kept else (decision, (*others, part, *more))
+        await _record(run, at, others)
+        return Decided(decision=_remembered(decision, others, state, remember) if remember else decision)
 
     return (await run.journal.once(f"{at}/decision", effect)).decision
 
 
-def _remembered(decision: Decision, state: State, remember: Remember) -> Decision:
+def _parts(run: Run, field: Sequence[Candidate], decision: Decision) -> tuple[Candidate, ...]:
+    """What is left to try of the best rejected patch."""
+    best = next(candidate for candidate in field if candidate.skill.text == decision.candidate)
+    tried = {candidate.skill.digest for candidate in field}
+    parts = best.parts(run.config.optimizer.retry_parts)
+    return tuple(part for part in parts if part.skill.digest not in tried)
+
+
+async def _record(run: Run, at: str, others: Sequence[Decision]) -> None:
+    """Candidates that were not kept have a record of their own; it moves nothing."""
+    for number, decision in enumerate(others, start=2):
+        place = f"{at}/candidate{number}"
+        await run.journal.once(f"{place}/decision", recordable(Decided(decision=replace(decision, at=place))))
+
+
+def _remembered(decision: Decision, others: Sequence[Decision], state: State, remember: Remember) -> Decision:
     memory = remember(
-        action=decision.action, patch=decision.patch, score_before=state.bar, score_after=decision.objective
+        action=decision.action,
+        patch=decision.patch,
+        # Half a measurement is compared with the bar on the same half.
+        score_before=decision.bar if decision.partial else state.bar,
+        score_after=decision.objective,
     )
+    if decision.action == "reject" and others:
+        memory = replace(memory, also_rejected=tuple(o.patch.edits for o in others if o.action == "reject"))
     return replace(decision, memory=memory)

@@ -8,7 +8,7 @@ from functools import partial
 from skillopt.config.schema import Config
 from skillopt.engine.epoch import meta_skill, slow_update
 from skillopt.engine.run import EpochPass
-from skillopt.evaluation.gates import Strict
+from skillopt.evaluation.gates import Certified, Gate, Guarded, Off, Race, Strict
 from skillopt.evaluation.objective import Objective
 from skillopt.gradient.desk import Desk
 from skillopt.gradient.in_turn import InTurn
@@ -60,14 +60,37 @@ def optimizer(config: Config, desk: Desk, schedule: Schedule) -> Optimizer:
             merge_batch_size=config.gradient.merge_batch_size,
             rewrite_tokens=config.model.rewrite_max_completion_tokens,
             notes_threshold=config.optimizer.skill_aware_consolidate_threshold,
+            candidates=config.optimizer.candidates,
         ),
     )
 
 
-def epoch_passes(config: Config, objective: Objective) -> tuple[EpochPass, ...]:
-    """A gated slow update has the strict gate even where the steps' own gate is off."""
+def gate(config: Config, objective: Objective, steps: int) -> Gate:
+    """The policy of `evaluation.gate` (`use_gate: false` is `off`), with its screen and anchors."""
+    chosen = config.evaluation
+    if chosen.gate == "off" or not chosen.use_gate:
+        return Off(objective)
+    policies: dict[str, Callable[[], Gate]] = {
+        "strict": lambda: Strict(objective, chosen.tie_margin),
+        "race": lambda: Race(objective, chosen.gamma, chosen.margin, chosen.block, chosen.tie_margin),
+        "certified": lambda: Certified(objective, chosen.alpha, looks(config, steps), chosen.block),
+    }
+    policy, anchors = policies[chosen.gate](), frozenset(chosen.anchors or ())
+    return Guarded(policy, chosen.screen, anchors) if chosen.screen or anchors else policy
+
+
+def looks(config: Config, steps: int) -> int:
+    """How many candidates a run of so many steps may judge."""
     settings = config.optimizer
-    gate = Strict(objective) if settings.slow_update_gate_with_selection else None
-    slow: EpochPass = partial(slow_update, gate=gate)
+    slow = config.train.num_epochs if settings.use_slow_update and settings.slow_update_gate_with_selection else 0
+    return steps * (settings.candidates + settings.retry_parts) + slow
+
+
+def epoch_passes(config: Config, objective: Objective, steps: int) -> tuple[EpochPass, ...]:
+    """A gated slow update has the steps' gate, and the strict one where that is off."""
+    settings = config.optimizer
+    used = gate(config, objective, steps)
+    own = Strict(objective) if isinstance(used, Off) else used
+    slow: EpochPass = partial(slow_update, gate=own if settings.slow_update_gate_with_selection else None)
     wanted = ((slow, settings.use_slow_update), (meta_skill, settings.use_meta_skill))
     return tuple(epoch_pass for epoch_pass, used in wanted if used)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from skillopt.config.schema import Config
 from skillopt.datasets.checks import Splits
 from skillopt.datasets.plan import Batch, epoch_plan, steps_per_epoch
-from skillopt.evaluation.gates import Gate
+from skillopt.evaluation.gates import Gate, spread
 from skillopt.evaluation.objective import Objective
 from skillopt.gradient.desk import Desk
 from skillopt.gradient.miner import Analysts
@@ -56,6 +56,11 @@ class Run:
         return _first(self.splits.val, self.config.evaluation.sel_env_num)
 
     @property
+    def order(self) -> tuple[Item, ...]:
+        """The order in which the gate looks at the selection items."""
+        return spread(self.val, self.config.train.seed)
+
+    @property
     def test(self) -> tuple[Item, ...]:
         return _first(self.splits.test, self.config.evaluation.test_env_num)
 
@@ -75,8 +80,11 @@ class Run:
             seed=train.seed,
         )
 
-    def out_of_patience(self, state: State) -> bool:
-        return 0 < self.config.train.patience <= state.stale
+    def is_over(self, state: State) -> bool:
+        """Early stopping: out of patience, or good enough on a whole measurement."""
+        wanted = self.config.train.stop_at_score
+        solved = wanted is not None and state.whole and state.bar is not None and state.bar >= wanted
+        return solved or 0 < self.config.train.patience <= state.stale
 
     def context(self, state: State, batch: Batch) -> Context:
         scope = self.config.train.memory_scope

@@ -21,7 +21,7 @@ async def train(run: Run) -> State:
     for epoch in range(1, run.config.train.num_epochs + 1):
         opening = state.current
         for batch in run.batches(epoch):
-            if run.out_of_patience(state):
+            if run.is_over(state):
                 return await finish(run, state)
             state = await step(run, state, batch)
         state = await close_epoch(run, EpochEnd(epoch, opening, state))
@@ -35,7 +35,7 @@ async def step(run: Run, state: State, batch: Batch) -> State:
     reflections = await run.reflect(context, rollouts)
     candidate = await run.optimizer(context.after(rollouts.seen), reflections)
     remember = partial(digest_of_step, context, rollouts=rollouts.seen, reflections=reflections)
-    return await gate(run, state, candidate, at=batch.id, remember=remember)
+    return await gate(run, state, candidate, at=batch.id, remember=remember, tried=rollouts.seen)
 
 
 async def close_epoch(run: Run, end: EpochEnd) -> State:

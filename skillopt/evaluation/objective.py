@@ -27,16 +27,18 @@ class Objective:
         """The number for a measured skill; None when nothing was measured."""
         if tally.hard is None or tally.soft is None:
             return None
-        return self._blend(tally.hard, tally.soft) + self._bonus(skill)
+        return self._blend(tally.hard, tally.soft) + self.bonus(skill)
 
     def of_item(self, score: Score) -> float:
-        return self._blend(score.hard, score.soft)
+        # Policies look at every item at every look, so the usual metric takes the short way.
+        return score.hard if self.metric == "hard" else self._blend(score.hard, score.soft)
 
     def _blend(self, hard: float, soft: float) -> float:
         weight = {"hard": 0.0, "soft": 1.0}.get(self.metric, self.mixed_weight)
         return (1 - weight) * hard + weight * soft
 
-    def _bonus(self, skill: Skill) -> float:
+    def bonus(self, skill: Skill) -> float:
+        """What the document's wording adds to its score."""
         if self.density_weight is None:
             return 0.0
         words = [w.lower() for w in _WORD.findall(skill.body)]

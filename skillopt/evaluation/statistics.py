@@ -73,11 +73,23 @@ def bootstrap(
 def paired_bootstrap(
     before: Sequence[float], after: Sequence[float], *, seed: int = 0, level: float = LEVEL, resamples: int = 10_000
 ) -> Interval:
-    """The mean of `after - before`, item by item, with its bootstrap interval."""
+    """The mean of `after - before`, item by item, with its bootstrap interval.
+
+    Few items, of which few differ, resample to too narrow an interval (83% instead of 95% for 17 items). Two items more
+    are drawn from, half a gain, half a loss and one without change, as Agresti and Min do for a table of pairs: the
+    interval then holds what it says from 17 items on (benchmarks/claims.py).
+    """
     if len(before) != len(after):
         raise ValueError(f"paired samples differ in length: {len(before)} and {len(after)}")
     differences = [b - a for a, b in zip(before, after, strict=True)]
-    return bootstrap(differences, seed=seed, level=level, resamples=resamples, support=(-1.0, 1.0))
+    if len(set(differences)) < 2:
+        return bootstrap(differences, level=level, support=(-1.0, 1.0))
+    n, drawn = len(differences), len(differences) + 2
+    pool, draw = (*differences, *differences, 1.0, -1.0, 0.0, 0.0), Random(seed).choices
+    times = max(1_000, min(resamples, _WORK // n))
+    means = sorted(sum(draw(pool, k=drawn)) / drawn for _ in range(times))
+    tail = (1 - level) / 2
+    return Interval(fmean(differences), _quantile(means, tail), _quantile(means, 1 - tail), n, level)
 
 
 def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = LEVEL) -> Interval:

@@ -5,6 +5,7 @@ Each file appears whole (temporary file and rename), holds relative paths only, 
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -27,22 +28,29 @@ from skillopt.journal.layout import (
     test_files,
 )
 from skillopt.journal.lock import RunLock
-from skillopt.journal.scan import read_events
+from skillopt.journal.scan import LOG, read_events
 from skillopt.journal.view import RunView
 from skillopt.types import Decision, digest
 
 _log = logging.getLogger(__name__)
 
+CHECKSUM = f"{LOG}.sha256"
+"""The journal's own digest at the end of a run, in the form that `sha256sum -c` reads: any changed byte shows."""
+
 
 def write_artifacts(view: RunView, run_dir: Path) -> None:
     """Write every file."""
     _write(run_dir, all_files(view))
+    if view.finished is not None and not (run_dir / CHECKSUM).exists():
+        _seal(run_dir)
 
 
 def update_artifacts(view: RunView, run_dir: Path, event: Event) -> None:
     """Write what this event, already folded into the view, has changed. Rollouts, most of all events, change none."""
     if not isinstance(event.body, RolloutDone):
         _write(run_dir, _changed(view, event))
+    if view.finished is not None:
+        _seal(run_dir)
 
 
 def write_evaluation(view: RunView, run_dir: Path, *, skill: Path, split: str) -> None:
@@ -73,6 +81,8 @@ def rebuild(run_dir: Path) -> RunView:
             write_atomic(aside, found.encode(), durable=True)
             _log.warning("%s was edited by hand; the edited text is saved as %s", run_dir / BEST, aside)
         write_artifacts(view, run_dir)
+        if view.finished is not None:
+            _seal(run_dir)
         return view
 
 
@@ -96,6 +106,9 @@ def _changed(view: RunView, event: Event) -> Iterator[File]:
 def _decided(view: RunView, decision: Decision) -> Iterator[File]:
     """The place's own files first, then the state that its decision led to."""
     at = decision.at
+    if "/candidate" in at:
+        # One of several in a step, and not the one kept: its record in the journal is all there is to it.
+        return
     if (step := view.step(at)) is not None:
         yield from step_files(view, step)
     elif at == "baseline":
@@ -111,6 +124,12 @@ def _write(run_dir: Path, files: Iterable[File]) -> None:
     for file in files:
         # An empty file after a power cut would look like an edit by hand, so the best skill waits for the disk.
         write_atomic(run_dir / file.path, file.text.encode(errors="replace"), durable=file.path == BEST)
+
+
+def _seal(run_dir: Path) -> None:
+    """Derived like every file, so `rebuild` makes it anew: it tells of a change, not who made it."""
+    found = hashlib.sha256((run_dir / LOG).read_bytes()).hexdigest()
+    write_atomic(run_dir / CHECKSUM, f"{found}  {LOG}\n".encode())
 
 
 def _edited(view: RunView, run_dir: Path) -> str | None:

@@ -30,6 +30,8 @@ class RunStarted(Body):
     data: dict[str, str]
     seed_skill: str
     plan: dict[str, int] = {}
+    program: dict[str, str] = {}
+    """The agent program that is the target, if one is: backend, version, file, box."""
 
 
 class RunResumed(Body):
@@ -62,6 +64,8 @@ class RolloutDone(Body):
     at: str
     stage: str
     rollout: Rollout
+    source: Literal["", "bank"] = ""
+    """"bank": paid for by an earlier run, and taken over."""
 
 
 class Reflected(Body):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from pathlib import Path
 
 
@@ -20,6 +22,16 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = False) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def back_up(path: Path) -> Path:
+    """Copy a file that is about to be replaced to `<name>.bak-<time>` beside it."""
+    wanted = path.with_name(f"{path.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}")
+    number, free = 2, wanted
+    while free.exists():
+        free, number = wanted.with_name(f"{wanted.name}-{number}"), number + 1
+    shutil.copy2(path, free)
+    return free
 
 
 def sync_directory(directory: Path) -> None:

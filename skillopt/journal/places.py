@@ -22,6 +22,7 @@ from skillopt.journal.events import (
     StageStarted,
 )
 from skillopt.journal.state import State
+from skillopt.skill.document import Skill
 from skillopt.types import Decision, Reflection, Rollout, Tally, Usage
 
 STAGE_OF = MappingProxyType(
@@ -193,7 +194,7 @@ def step_view(name: StepName, step: int, places: Iterable[Place]) -> StepView:
         step_in_epoch=name.step,
         parts=parts,
         shared=shared,
-        evaluation=tuple(own.rollouts.get("val", ())),
+        evaluation=_of_the_candidate(own),
         merges=tuple(own.merges),
         selected=own.selected,
         decision=own.decision,
@@ -205,6 +206,15 @@ def step_view(name: StepName, step: int, places: Iterable[Place]) -> StepView:
         rewrite=own.rewrite,
         consolidated=own.consolidated,
     )
+
+
+def _of_the_candidate(own: Place) -> tuple[Rollout, ...]:
+    """Of several candidates in a step the rows of the one that was decided on."""
+    rows = tuple(own.rollouts.get("val", ()))
+    if own.decision is None or len({row.skill for row in rows}) < 2:
+        return rows
+    name = Skill.parse(own.decision.candidate).digest
+    return tuple(row for row in rows if row.skill == name)
 
 
 def _parts(own: Place, places: tuple[Place, ...]) -> tuple[tuple[PartView, ...], tuple[Reflection, ...]]:

@@ -262,7 +262,7 @@ def _verdict(view: RunView, step: StepView, decision: Decision) -> Record:
         "broken": list(decision.broken),
         "current_origin": step.after.current_origin,
         "best_origin": step.after.best_origin,
-    }  # fmt: skip
+    } | ({"selection_of": decision.of} if decision.partial else {})  # fmt: skip
 
 
 def _apply_summary(decision: Decision) -> Record:

@@ -72,6 +72,10 @@ def check_same(old: RunStarted, new: RunStarted, path: Path) -> None:
     for what, before, after in (("prompt", old.prompts, new.prompts), ("data", old.data, new.data)):
         names = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
         changed += [f"{what} {name}: its content has changed" for name in names]
+    for what in ("backend", "version"):
+        was, now = old.program.get(what), new.program.get(what)
+        if was and now and was != now:
+            changed.append(f"{what} of the target's program: was {was}, now {now}")
     if old.seed_skill != new.seed_skill:
         changed.append("seed skill: its text has changed")
     if changed:

@@ -33,10 +33,17 @@ class State:
     meta_skill: str = ""
     memory: tuple[StepDigest, ...] = ()
     stale: int = 0
+    whole: bool = True
+    """Whether the bar was measured on all items; a gate that knows enough stops earlier."""
 
     @classmethod
     def start(cls, seed: Skill) -> State:
         return cls(current=seed, best=seed)
+
+    @property
+    def bar_document(self) -> Skill | None:
+        """The document that set the bar, if it is still the best or the current one."""
+        return next((skill for skill in (self.best, self.current) if skill.digest == self.bar_skill), None)
 
     def apply(self, record: Decision | MetaSkillWritten) -> State:
         """The state after a recorded decision. `stale` counts measured steps without a new best (patience)."""
@@ -46,7 +53,10 @@ class State:
 
     def _accepted(self, decision: Decision) -> State:
         candidate = Skill.parse(decision.candidate)
-        measured = {"score": decision.objective, "bar": decision.objective, "bar_skill": candidate.digest}
+        measured = {
+            "score": decision.objective, "bar": decision.objective, "bar_skill": candidate.digest,
+            "whole": not decision.partial,
+        }  # fmt: skip
         match decision.action:
             case "baseline":
                 return replace(self, **measured, best_score=decision.objective)
@@ -69,7 +79,7 @@ class State:
         """The gate is off: the candidate becomes current whatever its score, best only if it is strictly better."""
         new = replace(
             self, current=candidate, current_origin=decision.origin, score=decision.objective,
-            bar=decision.objective, bar_skill=candidate.digest,
+            bar=decision.objective, bar_skill=candidate.digest, whole=not decision.partial,
         )  # fmt: skip
         if self.best_score is not None and decision.objective is not None and decision.objective <= self.best_score:
             return new

@@ -43,6 +43,16 @@ def unlimited() -> Limit:
     return limit
 
 
+def times(limit: Limit, patches: int) -> Limit:
+    """The same limit for each of several patches."""
+
+    async def multiplied(context: Context, patch: Patch) -> Rate:
+        rate = await limit(context, patch)
+        return rate if rate.most is None else Rate(rate.most * patches, rate.mode)
+
+    return multiplied
+
+
 def scheduled(schedule: Schedule) -> Limit:
     async def limit(context: Context, patch: Patch) -> Rate:
         return Rate(max(0, schedule(context.step)), "fixed")

@@ -159,6 +159,8 @@ def _verdict(decision: Decision) -> str:
     new, bar = decision.objective, decision.bar
     match decision.action:
         case "accept" | "accept_new_best" | "reject":
+            if decision.partial:
+                return f"{'✗ REJECT' if decision.action == 'reject' else '✓ ACCEPT'} ({decision.reason})"
             return _compared(new, bar, accepted=decision.action != "reject", reason=decision.reason)
         case "force_accept" if new is None:
             return "✓ applied without a measurement"

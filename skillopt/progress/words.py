@@ -18,6 +18,7 @@ def setting(view: RunView, section: str, key: str) -> JSON:
 
 def place(view: RunView, at: str) -> str:
     """The label of a place: `[Step 3/8]`, `[Epoch 2]`, `[Baseline]`."""
+    at = at.partition("/candidate")[0]
     name = StepName.parse(at)
     if name is not None:
         number = (name.epoch - 1) * view.plan.get("steps_per_epoch", 0) + name.step

@@ -11,7 +11,8 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from skillopt.agents.base import Agent
 from skillopt.envs.base import Benchmark
@@ -19,8 +20,10 @@ from skillopt.errors import BudgetExhausted, ModelError, SkillOptError, StageSto
 from skillopt.journal.events import RolloutDone
 from skillopt.journal.log import Journal
 from skillopt.model.types import FATAL, Provider
+from skillopt.rollout.executors.base import Executor
+from skillopt.rollout.executors.local import HERE
 from skillopt.skill.document import Skill
-from skillopt.types import Failure, Item, Rollout
+from skillopt.types import Attempt, Failure, Item, Rollout, Score
 
 _SYSTEMIC_AT_LEAST = 5
 """Fewer failures than this are never called systemic: a small stage may have bad luck."""
@@ -33,6 +36,14 @@ class Place:
     at: str
     stage: str
     draw: str
+
+
+class Bank(Protocol):
+    """Outcomes of earlier runs, by content key."""
+
+    async def get(self, key: str) -> Rollout | None: ...
+
+    async def put(self, key: str, rollout: Rollout) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,8 @@ class Runner:
     max_missing: float = 0.2
     judge: Provider | None = None
     """The model that benchmarks may grade with."""
+    executor: Executor = HERE
+    bank: Bank | None = None
 
     def start(self, skill: Skill, groups: Sequence[tuple[Place, Sequence[Item]]]) -> Stage:
         """Start every attempt; the stage hands results out in item order while later ones still run."""
@@ -62,24 +75,33 @@ class Runner:
         stage = self.start(skill, [(place, items)])
         return tuple([rollout async for rollout in stage])
 
-    def known(self, skill_digest: str, items: Sequence[Item], draw: str) -> dict[str, Rollout]:
-        """Results already on record, by item digest."""
+    def known(self, skill_digest: str, items: Sequence[Item], draw: str, *, besides: str = "") -> dict[str, Rollout]:
+        """Results already on record, by item digest; those made at the place `besides` are left out."""
         found: dict[str, Rollout] = {}
         for item in items:
             body = self.journal.recorded(_key(skill_digest, item, draw))
-            if isinstance(body, RolloutDone):
+            if isinstance(body, RolloutDone) and body.at != besides:
                 found[item.digest] = body.rollout
         return found
 
     async def attempt(self, wanted: _Wanted) -> Rollout:
         """One recorded rollout; a provider failure comes back unrecorded, for the stage to judge."""
 
+        fresh: list[Rollout] = []
+
         async def effect() -> RolloutDone:
-            rollout = await self._judged(wanted)
+            kept = await self.bank.get(wanted.key) if self.bank else None
+            if kept is not None:
+                return RolloutDone(at=wanted.place.at, stage=wanted.place.stage, rollout=kept, source="bank")
+            fresh.append(rollout := await self._judged(wanted))
             return RolloutDone(at=wanted.place.at, stage=wanted.place.stage, rollout=rollout)
 
         try:
-            return (await self.journal.once(wanted.key, effect)).rollout
+            body = await self.journal.once(wanted.key, effect)
+            if self.bank is not None and fresh:
+                # Only what this run's own journal holds: a crash in between must not make paid work look free.
+                await self.bank.put(wanted.key, body.rollout)
+            return body.rollout
         except ModelError as error:
             if error.kind in FATAL:
                 raise
@@ -88,7 +110,7 @@ class Runner:
     async def _judged(self, wanted: _Wanted) -> Rollout:
         began = time.monotonic()
         agent, shown = self.agent.holding(wanted.skill)
-        attempt = await self.benchmark.attempt(wanted.item, shown, agent)
+        attempt = await self.executor.attempt(self.benchmark, wanted.item, shown, agent)
         try:
             judgement = await self.benchmark.judged(wanted.item, attempt, self.judge)
         except SkillOptError:
@@ -104,7 +126,7 @@ class Runner:
             skill=wanted.skill_digest,
             draw=wanted.place.draw,
             kind=wanted.item.kind,
-            score=judgement.score,
+            score=_noted(judgement.score, attempt),
             failure=None,
             answer=attempt.answer,
             trajectory=attempt.trajectory,
@@ -225,6 +247,13 @@ class Stage:
 
         # Another stage that wanted the same attempt may have recorded it meanwhile, even with a score.
         return (await self.runner.journal.once(wanted.key, missing)).rollout
+
+
+def _noted(score: Score, attempt: Attempt) -> Score:
+    """The score with what only the agent knows: whether a skill that it had to look for itself was read."""
+    if attempt.skill_read is None:
+        return score
+    return replace(score, detail={**score.detail, "skill_read": attempt.skill_read})
 
 
 def _key(skill_digest: str, item: Item, draw: str) -> str:

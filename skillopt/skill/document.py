@@ -74,6 +74,11 @@ class Skill:
     def digest(self) -> str:
         return digest(self.text)
 
+    @property
+    def without_front(self) -> Skill:
+        """The document as it stands inside another one."""
+        return replace(self, front="")
+
     def has_region(self, name: RegionName) -> bool:
         return any(r.name == name for r in self.regions)
 

@@ -20,7 +20,7 @@ _BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.S |
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # PyYAML's value constructors let plain Python errors through (`!!bool x`, `2024-13-41`, deep nesting).
 _YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-_LONGEST_NAME = 64
+LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 1024
 
 
@@ -57,7 +57,7 @@ def split_front_matter(text: str) -> Packaged:
 
 def export(skill_text: str, name: str, description: str) -> str:
     """The text as a `SKILL.md`: other fields of existing front matter are kept, and so is an already right block."""
-    _check(name, description)
+    check_package(name, description)
     parted = split_front_matter(skill_text)
     old = parted.front.fields if parted.front else {}
     wanted = {"name": name, "description": description}
@@ -69,11 +69,12 @@ def export(skill_text: str, name: str, description: str) -> str:
     return f"---\n{block}---\n\n{body}" if body else f"---\n{block}---\n"
 
 
-def _check(name: str, description: str) -> None:
-    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+def check_package(name: str, description: str) -> None:
+    """Refuse what agents would not load."""
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise SkillFileError(
             f"{name!r} cannot name a skill package: use lower-case letters, digits and single hyphens, "
-            f"at most {_LONGEST_NAME} characters."
+            f"at most {LONGEST_NAME} characters."
         )
     if not description.strip() or len(description) > _LONGEST_DESCRIPTION:
         raise SkillFileError(

@@ -2,15 +2,20 @@
 
 import asyncio
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from skillopt.envs.own.judge import Grade
 from skillopt.errors import ModelError
+from skillopt.gradient.schemas import FailureAnalysis, MergedEdits
 from skillopt.model.providers.local import LocalProvider, LocalSettings
+from skillopt.model.shape import shape_of
 from skillopt.model.types import Message, Request
 from skillopt.model.weights import DEFAULT, TABLE, cache_directory
+from skillopt.optimizer.schemas import Ranking
 
 CACHE = cache_directory(os.environ)
 SKILL = "\n\n".join(
@@ -66,3 +71,22 @@ async def test_a_file_that_is_no_model_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="did not start"):
         await provider.complete(asked("x"))
     await provider.close()
+
+
+async def test_answers_are_held_to_a_shape_and_to_choices() -> None:
+    """llama.cpp takes the schemas of the house (nested, enums, optional parts, bounded lists) and keeps to them."""
+    provider = LocalProvider(LocalSettings(DEFAULT, CACHE, max_tokens=40))
+    first = {FailureAnalysis: "failure_summary", MergedEdits: "reasoning", Ranking: "reasoning", Grade: "reason"}
+    try:
+        for schema, name in first.items():
+            request = Request((Message("user", "Say what to change."),), "analyst", json_schema=shape_of(schema))
+            assert re.match(rf'{{\s*"{name}"\s*:', (await provider.complete(request)).text)
+    finally:
+        await provider.close()
+    for choose in ("grammar", "likelihood"):
+        held = LocalProvider(LocalSettings(DEFAULT, CACHE, choices=("a goat", "red"), choose=choose))
+        try:
+            reply = await held.complete(asked("Ada keeps a goat in Lund.\nQuestion: What does Ada keep?"))
+            assert reply.text == "a goat"
+        finally:
+            await held.close()

@@ -104,7 +104,8 @@ def _recheck(reply: str) -> str:
 def _joined(attempts: list[Attempt]) -> Attempt:
     turns = tuple(turn for attempt in attempts for turn in attempt.trajectory)
     usage = sum((attempt.usage for attempt in attempts), Usage())
-    return Attempt(attempts[-1].answer, turns, usage, turns=len(attempts))
+    last = attempts[-1]
+    return Attempt(last.answer, turns, usage, turns=len(attempts), skill_read=last.skill_read)
 
 
 def _reason(reply: str, predicted: str, sub_em: float) -> str:

@@ -28,7 +28,7 @@ def idle(candidate, context):
     state = replace(context.state, bar=0.5)
     gate = Strict(Objective())
     evidence = Evidence(context.at, state, candidate, ())
-    assert gate.wants(evidence) == ()
+    assert not gate.wants(evidence)
     return gate.decide(evidence).action
 
 

@@ -1,0 +1,1 @@
+"""What may be claimed of a run: calibration, corrected scores, evidence, ablation, reports and their verification."""

@@ -1,0 +1,1 @@
+"""ALFWorld: household tasks played as text games in TextWorld."""

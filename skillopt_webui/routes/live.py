@@ -1,0 +1,77 @@
+"""Server-sent events: a line whenever a journal or a process moved. The page then fetches itself and keeps what is new."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from skillopt_webui.desk import DESK, Desk
+from skillopt_webui.reading.catalogue import Entry
+
+_LIST_POLL = 0.5
+_STANDING = 1.0
+_ALIVE = 15.0
+
+
+def add(app: web.Application) -> None:
+    app.router.add_get("/events", list_events)
+    app.router.add_get("/runs/{run}/events", run_events)
+
+
+async def run_events(request: web.Request) -> web.StreamResponse:
+    desk = request.app[DESK]
+    entry = desk.library.catalogue.get(request.match_info["run"])
+    if entry is None:
+        raise web.HTTPNotFound(text="There is no such run here.")
+    return await _stream(request, _run_changes(desk, entry))
+
+
+async def list_events(request: web.Request) -> web.StreamResponse:
+    return await _stream(request, _list_changes(request.app[DESK]))
+
+
+async def _stream(request: web.Request, changes: AsyncIterator[str]) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+    response.content_type = "text/event-stream"
+    await response.prepare(request)
+    told = time.monotonic()
+    async for change in changes:
+        if request.transport is None or request.transport.is_closing():
+            break
+        if change or time.monotonic() - told > _ALIVE:
+            told = time.monotonic()
+            await response.write(f"data: {change}\n\n".encode() if change else b": still here\n\n")
+    return response
+
+
+async def _run_changes(desk: Desk, entry: Entry) -> AsyncIterator[str]:
+    """What a page of a run depends on; "" when nothing moved."""
+    known, checked, word = "", 0.0, ""
+    while not desk.closing.is_set():
+        follower = await desk.library.open(entry)
+        if time.monotonic() - checked > _STANDING:
+            checked, word = time.monotonic(), desk.library.standing(entry).word
+        now = f"{follower.view.events} {word} {follower.behind} {follower.lift is not None}"
+        yield now if now != known else ""
+        known = now
+        await _pause(desk, 0.2)
+
+
+async def _list_changes(desk: Desk) -> AsyncIterator[str]:
+    known = ""
+    while not desk.closing.is_set():
+        entries = desk.library.list()
+        now = str(hash(tuple((e.id, e.summed, desk.library.standing(e).word) for e in entries)))
+        yield now if now != known else ""
+        known = now
+        await _pause(desk, _LIST_POLL)
+
+
+async def _pause(desk: Desk, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(desk.closing.wait(), seconds)
+    except asyncio.TimeoutError:
+        return
