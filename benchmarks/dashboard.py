@@ -60,14 +60,18 @@ def history(events: int, items: int) -> Iterator[AnyBody]:
     plan = {"total_steps": steps + 10, "steps_per_epoch": steps + 10, "epochs": 1}
     config = {"resolved": {"env": {"name": "searchqa"}, "model": {"target": "t", "optimizer": "o"}}}
     yield RunStarted(skillopt="0", config=config, prompts={}, data={}, seed_skill=SKILL, plan=plan)
-    yield Decided(decision=Decision("baseline", "baseline", SKILL, skill.digest, "initial_skill", 0.3, Tally(100, 0.3, 0.3)))
+    yield Decided(
+        decision=Decision("baseline", "baseline", SKILL, skill.digest, "initial_skill", 0.3, Tally(100, 0.3, 0.3))
+    )
     for step in range(1, steps + 1):
         at = f"e01s{step:02d}"
         yield StageStarted(at=at, stage="rollout", of=per_step - 2)
         for n in range(per_step - 2):
             yield rollout(at, (step * per_step + n) % items, skill.digest)
         score = 0.3 + 0.5 * step / steps
-        yield Decided(decision=Decision(at, "reject", SKILL, skill.digest, f"step_{step}", score, Tally(100, score, score), 0.9))
+        yield Decided(
+            decision=Decision(at, "reject", SKILL, skill.digest, f"step_{step}", score, Tally(100, score, score), 0.9)
+        )
 
 
 def rollout(at: str, item: int, skill: str) -> RolloutDone:
@@ -78,7 +82,7 @@ def rollout(at: str, item: int, skill: str) -> RolloutDone:
         rollout=Rollout(
             f"item-{item}", digest(f"item-{item}"), skill, at, "qa", Score(hard, hard, {"predicted": "x"}), None,
             answer="An answer of the usual length.", task=f"Question number {item}?",
-            trajectory=(Turn("system", SKILL), Turn("user", PASSAGE), Turn("assistant", "An answer of the usual length.")),
+            trajectory=(Turn("system", SKILL), Turn("user", PASSAGE), Turn("assistant", "An answer.")),
             usage=Usage(calls=1, prompt_tokens=300, completion_tokens=20),
         ),
     )  # fmt: skip
@@ -103,12 +107,22 @@ def main() -> None:
 
 
 def _measure(browser: Browser, address: str, writer: Writer, pid: int) -> None:
-    page = browser.new_page()
+    # The page's own policy forbids what `wait_for_function` does.
+    page = browser.new_context(bypass_csp=True).new_page()
     print(f"first paint, nothing read yet   {_paint(page, address + RUN):6.2f} s")
     began = time.perf_counter()
-    page.wait_for_function("!document.querySelector('#runhead progress') && document.querySelector('#tiles')", timeout=120_000)
+    page.wait_for_function(
+        "!document.querySelector('#runhead progress') && document.querySelector('#tiles')", timeout=120_000
+    )
     print(f"whole journal read after        {time.perf_counter() - began:6.2f} s")
-    for name, path in (("run", ""), ("items", "/items"), ("items, searched", "/items?q=777"), ("item", f"/items/{digest('item-7')}"), ("step", "/steps/e01s50"), ("skill", "/skill")):
+    for name, path in (
+        ("run", ""),
+        ("items", "/items"),
+        ("items, searched", "/items?q=777"),
+        ("item", f"/items/{digest('item-7')}"),
+        ("step", "/steps/e01s50"),
+        ("skill", "/skill"),
+    ):
         print(f"first paint, {name:19}{_paint(page, address + RUN + path):6.2f} s")
     print(f"first paint, list of runs       {_paint(page, address + '/'):6.2f} s")
     before = _memory(pid)
@@ -118,7 +132,9 @@ def _measure(browser: Browser, address: str, writer: Writer, pid: int) -> None:
     print(f"live update, median of 10       {sorted(_live(page, writer, n) for n in range(10))[5]:6.2f} s")
     for n in range(40):
         page.goto(address + RUN + ("" if n % 2 else f"/items?page={n}"))
-    print(f"memory                          {before:6.0f} MB, after 40 pages and 1000 more events {_memory(pid):.0f} MB")
+    print(
+        f"memory                          {before:6.0f} MB, after 40 pages and 1000 more events {_memory(pid):.0f} MB"
+    )
 
 
 def _paint(page: Page, address: str) -> float:

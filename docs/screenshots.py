@@ -1,4 +1,4 @@
-"""Makes the pictures of `docs/guide/dashboard.md`: trains against the loopback model, opens every page, takes a picture.
+"""Makes the pictures of `docs/guide/dashboard.md`: trains against the loopback model and photographs every page.
 
     python docs/screenshots.py [--out docs/images] [--chromium /usr/bin/chromium]
 
@@ -40,7 +40,9 @@ def main() -> None:
         home = Path(folder)
         with _dashboard(home, environ) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=args.chromium, args=["--no-sandbox"])
-            live = _train(home, "searchqa/under_way", environ | {"AZURE_OPENAI_ENDPOINT": slow}, "--workers", "6", wait=False)
+            live = _train(
+                home, "searchqa/under_way", environ | {"AZURE_OPENAI_ENDPOINT": slow}, "--workers", "6", wait=False
+            )
             try:
                 for scheme in ("light", "dark"):
                     page = browser.new_page(viewport=WIDE, color_scheme=scheme)

@@ -195,7 +195,8 @@ def report_content(run_dir: Path) -> Content:
     ledger = finished_training(run_dir)
     checksum = run_dir / CHECKSUM
     said = checksum.read_text(encoding="utf-8").split()[:1] if checksum.is_file() else []
-    return content(ledger, figures_of(ledger, run_dir), said[0] if said else "")
+    reopened = (run_dir / CLAIMS / "ablation-test").is_dir()
+    return content(ledger, figures_of(ledger, run_dir), said[0] if said else "", reopened=reopened)
 
 
 def verified(run_dir: Path) -> Verified:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -20,27 +21,46 @@ from skillopt_webui.server import Settings, create_app
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="python -m skillopt_webui.app", description="Watch and launch runs in the browser.")
+    made = argparse.ArgumentParser(
+        prog="python -m skillopt_webui.app", description="Watch and launch runs in the browser."
+    )
     made.add_argument("--port", type=int, default=7860, help="port (7860); 0 = any free one")
-    made.add_argument("--host", default="127.0.0.1", help="address to listen on; any but this machine's own asks for a token")
-    made.add_argument("--share", action="store_true", help="open a public address through gradio's tunnel; asks for a token")
+    made.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on; any but this machine's own asks for a token"
+    )
+    made.add_argument(
+        "--share", action="store_true", help="open a public address through gradio's tunnel; asks for a token"
+    )
     made.add_argument("--runs", type=Path, default=Path("outputs"), help="folder with the runs (outputs)")
-    made.add_argument("--data", type=Path, action="append", default=[], metavar="DIR", help="a further folder that the launch form may name; repeatable")
+    made.add_argument(
+        "--data",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a further folder that the launch form may name; repeatable",
+    )
     made.add_argument("--token", action="store_true", help="ask for a token on this machine too")
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     args = parser().parse_args(arguments)
+    # A large run is a million small objects that stay; the collector's default would walk them over and over.
+    gc.set_threshold(50_000, 20, 50)
     try:
         asyncio.run(serve(args.host, args.port, args.runs, share=args.share, data=tuple(args.data), token=args.token))
     except SkillOptError as error:
         sys.exit(f"skillopt: {error}")
     except OSError as error:
-        sys.exit(f"skillopt: the dashboard cannot listen on {args.host}:{args.port}: {error.strerror}. Choose another --port.")
+        sys.exit(
+            f"skillopt: the dashboard cannot listen on {args.host}:{args.port}: {error.strerror}. Choose another port."
+        )
 
 
-async def serve(host: str, port: int, runs: Path, *, share: bool = False, data: tuple[Path, ...] = (), token: bool = False) -> None:
+async def serve(
+    host: str, port: int, runs: Path, *, share: bool = False, data: tuple[Path, ...] = (), token: bool = False
+) -> None:
     """Serve until interrupted; the first lines say where."""
     given = os.environ.get("SKILLOPT_DASHBOARD_TOKEN", "").strip() or None
     keeper = Doorkeeper.for_host(host, shared=share, token=given)
@@ -83,7 +103,10 @@ def _say(host: str, port: int, runs: Path, keeper: Doorkeeper, shared: str) -> N
     named = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     shown = f"[{named}]" if ":" in named else named
     suffix = f"/?token={keeper.token}" if keeper.token else ""
-    lines = [f"The dashboard is at http://{shown}:{port}{suffix}", f"It shows the runs in {runs}. Stop it with Ctrl-C; runs go on."]
+    lines = [
+        f"The dashboard is at http://{shown}:{port}{suffix}",
+        f"It shows the runs in {runs}. Stop it with Ctrl-C; runs go on.",
+    ]
     if shared:
         lines.insert(1, f"Public, for whoever has the token: {shared}{suffix}")
     if keeper.token:

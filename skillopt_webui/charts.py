@@ -106,7 +106,9 @@ def _frame(scale: _Scale, steps: int) -> Markup:
         value = scale.y_min + k / 10
         y = scale.y(value)
         parts.append(Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_LEFT, WIDTH - _RIGHT, y, y))
-        parts.append(Markup('<text class="tick" x="{}" y="{}" text-anchor="end">{:.1f}</text>').format(_LEFT - 8, y + 4, value))
+        parts.append(
+            Markup('<text class="tick" x="{}" y="{}" text-anchor="end">{:.1f}</text>').format(_LEFT - 8, y + 4, value)
+        )
     for step in _ticks(steps):
         text = Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>')
         parts.append(text.format(scale.x(step), HEIGHT - 10, "start" if step == 0 else step))
@@ -158,5 +160,12 @@ def _mark(point: Point, scale: _Scale, index: int, *, alone: bool) -> Markup:
 
 def legend(curves: Sequence[Curve]) -> Markup:
     """Which dashes belong to which run."""
-    row = Markup('<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><line class="best c{}" x1="1" x2="33" y1="5" y2="5"/></svg>{}</li>')
-    return Markup('<ul class="legend">') + Markup("").join(row.format(i, escape(c.name)) for i, c in enumerate(curves)) + Markup("</ul>")
+    row = Markup(
+        '<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">'
+        '<line class="best c{}" x1="1" x2="33" y1="5" y2="5"/></svg>{}</li>'
+    )
+    return (
+        Markup('<ul class="legend">')
+        + Markup("").join(row.format(i, escape(c.name)) for i, c in enumerate(curves))
+        + Markup("</ul>")
+    )

@@ -47,10 +47,16 @@ class Desk:
 
     def head(self, entry: Entry, follower: Follower) -> dict[str, JSON]:
         how = self.library.standing(entry)
-        return run_head(entry.id, entry.name, follower, how, time.time()) | {"events_at": f"/runs/{entry.id}/events"}
+        head = run_head(entry.id, entry.name, follower, how, time.time())
+        return head | {"events_at": f"/runs/{entry.id}/events", "state": state_of(follower, how.word)}
 
 
 DESK = web.AppKey("desk", Desk)
+
+
+def state_of(follower: Follower, word: str) -> str:
+    """What a page of a run depends on: the page holds it, and live messages are compared with it."""
+    return f"{follower.view.events} {word} {follower.behind} {follower.lift is not None}"
 
 
 def whole(request: web.Request, name: str) -> int | None:

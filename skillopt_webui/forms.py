@@ -1,4 +1,4 @@
-"""The launch form, made from the configuration schema: its names, help texts, choices and defaults are the schema's own.
+"""The launch form, made from the configuration schema: names, help texts, choices and defaults are the schema's own.
 
 Credentials have no field: they come from the environment, here as on the command line.
 """
@@ -67,7 +67,11 @@ def form_for(loaded: Loaded | None) -> Form:
     fields = {key: _field(key, info, values.get(key), origin.get(key, "")) for key, info in _schema().items()}
     options = _options(loaded, values, origin)
     sections = [
-        Section(name, _TITLES.get(name, name), tuple(f for k, f in fields.items() if k.startswith(f"{name}.") and k not in EVERYDAY))
+        Section(
+            name,
+            _TITLES.get(name, name),
+            tuple(f for k, f in fields.items() if k.startswith(f"{name}.") and k not in EVERYDAY),
+        )
         for name in SECTION_TYPES
     ]
     if options:
@@ -93,7 +97,9 @@ def _values(loaded: Loaded | None) -> Mapping[str, JSON]:
 def _field(key: str, info: FieldInfo, value: JSON, source: str) -> Field:
     kind, choices = _kind(info.annotation)
     given = value if value is not None else info.get_default()
-    return Field(key, key.partition(".")[2].replace("_", " "), info.description or "", kind, written(given), choices, source)
+    return Field(
+        key, key.partition(".")[2].replace("_", " "), info.description or "", kind, written(given), choices, source
+    )
 
 
 def _options(loaded: Loaded | None, values: Mapping[str, JSON], origin: Mapping[str, str]) -> tuple[Field, ...]:
@@ -102,7 +108,15 @@ def _options(loaded: Loaded | None, values: Mapping[str, JSON], origin: Mapping[
     keys = [k for k in values if k.startswith("env.") and k not in KEYS and k not in _OURS and not is_secret(k)]
     help_of = loaded.option_help
     return tuple(
-        Field(k, k.partition(".")[2].replace("_", " "), help_of.get(k, ""), "text", written(values[k]), (), origin.get(k, ""))
+        Field(
+            k,
+            k.partition(".")[2].replace("_", " "),
+            help_of.get(k, ""),
+            "text",
+            written(values[k]),
+            (),
+            origin.get(k, ""),
+        )
         for k in keys
     )
 
@@ -112,11 +126,11 @@ def _kind(annotation: JSON) -> tuple[Kind, tuple[str, ...]]:
     if words:
         return "choice", words
     solid = atoms(annotation) - {NoneType}
-    if solid == {bool}:
+    if solid == frozenset({bool}):
         return "choice", ("true", "false")
-    if solid == {int}:
+    if solid == frozenset({int}):
         return "whole", ()
-    return ("number", ()) if solid and solid <= {int, float} else ("text", ())
+    return ("number", ()) if solid and solid <= frozenset({int, float}) else ("text", ())
 
 
 def _literals(annotation: JSON) -> tuple[str, ...]:

@@ -80,7 +80,11 @@ class Launcher:
 
     def configs(self) -> dict[str, Path]:
         """Configurations that can be chosen, by the name they have in the form."""
-        found = {p.relative_to(self.here).as_posix(): p for p in sorted(self.here.glob("configs/*/*.yaml")) if p.parent.name not in ("_base_", "features")}
+        found = {
+            p.relative_to(self.here).as_posix(): p
+            for p in sorted(self.here.glob("configs/*/*.yaml"))
+            if p.parent.name not in ("_base_", "features")
+        }
         mine = self.here / "skillopt.yaml"
         first = {"skillopt.yaml": mine} if mine.is_file() else {}
         return first | found | {"quickstart (on this machine)": QUICKSTART}
@@ -132,12 +136,20 @@ class Launcher:
 
     def refused(self, wish: Wish) -> tuple[str, ...]:
         """What a form may not ask for, whatever the schema says."""
-        found = [f"{SOURCE}: {k}: a credential; set it in the environment instead" for k in wish.changes if is_secret(k)]
-        found += [f"{SOURCE}: {k}: the dashboard chooses the folder" for k in wish.changes if k in ("env.out_root", "out_root")]
+        found = [
+            f"{SOURCE}: {k}: a credential; set it in the environment instead" for k in wish.changes if is_secret(k)
+        ]
+        found += [
+            f"{SOURCE}: {k}: the dashboard chooses the folder"
+            for k in wish.changes
+            if k in ("env.out_root", "out_root")
+        ]
         if wish.config and wish.config not in self.configs():
             found.append(f"{SOURCE}: config: there is no configuration {wish.config!r} here")
         values = {**wish.changes, **{k: v for k, v in wish.own.items() if k in OWN}}
-        found += [f"{SOURCE}: {k}: {v} lies outside {self._shown_roots()}" for k, v in values.items() if not self._allowed(v)]
+        found += [
+            f"{SOURCE}: {k}: {v} lies outside {self._shown_roots()}" for k, v in values.items() if not self._allowed(v)
+        ]
         return tuple(found)
 
     def keep_file(self, name: str, data: bytes) -> Path:
@@ -156,14 +168,17 @@ class Launcher:
         return self.configs()[wish.config] if wish.config else None
 
     def _allowed(self, value: str) -> bool:
-        """Whether a text, read as a path, stays where it may. Other texts pass: they are inside this folder as paths."""
+        """Whether a text, read as a path, stays where it may; any other text is, as a path, inside this folder."""
         if "://" in value or "\0" in value or len(value) > 1024 or "\n" in value:
             return "\0" not in value
         full = (self.here / Path(value).expanduser()).resolve()
         return any(full == root or root in full.parents for root in self.roots)
 
     def _shown_roots(self) -> str:
-        return " and ".join(dict.fromkeys(map(str, self.roots))) + "; start the dashboard with --data DIR to allow another folder"
+        return (
+            " and ".join(dict.fromkeys(map(str, self.roots)))
+            + "; start the dashboard with --data DIR to allow another folder"
+        )
 
 
 def caps_in(changes: Mapping[str, str]) -> dict[str, JSON]:
@@ -205,7 +220,14 @@ def _lines(quote: Quote) -> list[dict[str, JSON]]:
     for line in quote.lines:
         if line.calls.high:
             used = line.calls * (line.prompt + line.answer)
-            rows.append({"stage": line.stage, "role": line.role, "calls": _range(line.calls.low, line.calls.high), "tokens": _range(used.low, used.high)})
+            rows.append(
+                {
+                    "stage": line.stage,
+                    "role": line.role,
+                    "calls": _range(line.calls.low, line.calls.high),
+                    "tokens": _range(used.low, used.high),
+                }
+            )
     return rows
 
 

@@ -38,7 +38,7 @@ class Launch:
 
 
 class Children:
-    """The processes started by this dashboard. They outlive it; while it is there it takes leave of those that ended."""
+    """The processes started by this dashboard. They outlive it; while it lives it takes leave of those that ended."""
 
     def __init__(self) -> None:
         self._running: list[subprocess.Popen[bytes]] = []

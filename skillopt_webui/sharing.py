@@ -1,4 +1,4 @@
-"""A public address through gradio's tunnel. Loaded only for `--share`; the address asks for the token like any other."""
+"""A public address through gradio's tunnel, loaded only for `--share`; it asks for the token like any other."""
 
 from __future__ import annotations
 

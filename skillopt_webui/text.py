@@ -48,12 +48,14 @@ def markdown(text: str) -> Markup:
     """Markdown as HTML; raw HTML in it stays text, and nothing is loaded."""
     if len(text) > LONGEST:
         return Markup("<pre>{}</pre>").format(visible(text))
-    return Markup(_renderer().render(visible(text)))  # noqa: S704 - the renderer escapes everything it is given
+    return Markup(_renderer().render(visible(text)))
 
 
 @cache
 def _renderer() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True}).enable(["table", "strikethrough"])
+    made = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True}).enable(
+        ["table", "strikethrough"]
+    )
     made.add_render_rule("image", _image)
     made.add_render_rule("link_open", _link)
     return made
@@ -108,7 +110,9 @@ def _equal(text: str, *, first: bool, last: bool) -> Markup:
     if len(hidden) < 4:
         return escape(text)
     fold = Markup("<details class=fold><summary>{} unchanged lines</summary>{}</details>")
-    return escape("".join(lines[:head])) + fold.format(len(hidden), "".join(hidden)) + "".join(lines[len(lines) - tail :])
+    return (
+        escape("".join(lines[:head])) + fold.format(len(hidden), "".join(hidden)) + "".join(lines[len(lines) - tail :])
+    )
 
 
 def blocks(text: str) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from skillopt.types import Decision, Item, Rollout, Tally
 
 CANDIDATE = "/candidate"
 """What the place of a step's further candidates has after the step's own."""
-BEHIND = "; another patch of the step was better"
+BEHIND = "another patch of the step"
+"""What the reason of such a candidate says."""
 AGAIN = "val-again"
 """The draw of an anchor's second attempt."""
 
@@ -47,13 +48,13 @@ def again(ledger: Ledger, judged: Judged, policies: Policies) -> Decision | None
 
 def _placed(found: Decision, said: Decision) -> Decision:
     """A candidate that was good enough, beside one of the same step that was better, is recorded as rejected."""
-    behind = said.action == "reject" and said.reason == f"{found.reason}{BEHIND}"
+    behind = said.action == "reject" and BEHIND in said.reason
     kept = found.action.startswith(("accept", "force"))
     return replace(found, action="reject", reason=said.reason) if behind and kept else found
 
 
 def _agrees(one: Decision, two: Decision) -> bool:
-    return one.action == two.action and one.tally == two.tally and one.reason == two.reason
+    return one.action == two.action and one.tally == two.tally
 
 
 def tally_of(ledger: Ledger, judged: Judged) -> Tally:

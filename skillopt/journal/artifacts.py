@@ -128,8 +128,9 @@ def _write(run_dir: Path, files: Iterable[File]) -> None:
 
 def _seal(run_dir: Path) -> None:
     """Derived like every file, so `rebuild` makes it anew: it tells of a change, not who made it."""
-    found = hashlib.sha256((run_dir / LOG).read_bytes()).hexdigest()
-    write_atomic(run_dir / CHECKSUM, f"{found}  {LOG}\n".encode())
+    if (run_dir / LOG).is_file():
+        found = hashlib.sha256((run_dir / LOG).read_bytes()).hexdigest()
+        write_atomic(run_dir / CHECKSUM, f"{found}  {LOG}\n".encode())
 
 
 def _edited(view: RunView, run_dir: Path) -> str | None:

@@ -43,7 +43,9 @@ def compare_page(runs: Sequence[Named], paired: Sequence[Paired]) -> dict[str, J
     first = runs[0]
     return {
         "runs": [(run.id, run.name) for run in runs],
-        "chart": score_chart(curves, steps, "Best validation score so far, by step") if any(c.best for c in curves) else None,
+        "chart": score_chart(curves, steps, "Best validation score so far, by step")
+        if any(c.best for c in curves)
+        else None,
         "legend": legend(curves),
         "figures": _figures(runs),
         "settings": _settings(runs),
@@ -71,7 +73,9 @@ def _pair(pair: Paired) -> dict[str, JSON]:
     change = pair.change
     if change is None:
         return {"name": pair.name, "known": False}
-    sure = "no difference can be told" if change.low <= 0 <= change.high else ("better" if change.value > 0 else "worse")
+    sure = (
+        "no difference can be told" if change.low <= 0 <= change.high else ("better" if change.value > 0 else "worse")
+    )
     return {
         "name": pair.name, "known": True, "split": pair.split, "value": signed(change.value),
         "low": signed(change.low), "high": signed(change.high), "n": change.n, "words": sure,
@@ -85,8 +89,14 @@ def _figures(runs: Sequence[Named]) -> list[tuple[str, list[str]]]:
         ("Steps", [f"{v.last_step} of {v.plan.get('total_steps', '?')}" for v in views]),
         ("Validation, start", [number(v.baseline.objective if v.baseline else None) for v in views]),
         ("Validation, best", [number(v.state.best_score if v.state else None) for v in views]),
-        ("Test, start", [number(v.finished.baseline_test.hard if v.finished and v.finished.baseline_test else None) for v in views]),
-        ("Test, best", [number(v.finished.best_test.hard if v.finished and v.finished.best_test else None) for v in views]),
+        (
+            "Test, start",
+            [number(v.finished.baseline_test.hard if v.finished and v.finished.baseline_test else None) for v in views],
+        ),
+        (
+            "Test, best",
+            [number(v.finished.best_test.hard if v.finished and v.finished.best_test else None) for v in views],
+        ),
         ("Spend", [spent(run.follower.ledger.total()) for run in runs]),
         ("Time", [duration(v.wall_time) for v in views]),
         ("Skill length", [f"{len(_best(run).split())} words" for run in runs]),

@@ -60,7 +60,11 @@ def _wanted(row: ItemRow, wish: Wish) -> list[Attempt]:
     words = wish.query.lower().split()
     if words and not all(word in f"{row.id} {row.task} {row.kind}".lower() for word in words):
         return []
-    tries = [a for a in row.attempts if (not wish.stage or a.stage == wish.stage) and (not wish.at or step_of(a.at) == wish.at)]
+    tries = [
+        a
+        for a in row.attempts
+        if (not wish.stage or a.stage == wish.stage) and (not wish.at or step_of(a.at) == wish.at)
+    ]
     if not tries or not wish.show:
         return tries
     last = tries[-1].rollout
@@ -89,7 +93,9 @@ def _row(row: ItemRow, tries: Sequence[Attempt]) -> dict[str, JSON]:
     }
 
 
-def item_page(follower: Follower, row: ItemRow, *, shown: int | None, beside: int | None, rendered: bool, full: bool) -> dict[str, JSON]:
+def item_page(
+    follower: Follower, row: ItemRow, *, shown: int | None, beside: int | None, rendered: bool, full: bool
+) -> dict[str, JSON]:
     """`shown` and `beside` are event numbers; without one the last attempt is shown."""
     by_seq = {a.seq: a for a in row.attempts}
     main = by_seq.get(shown or -1, row.attempts[-1])
@@ -168,7 +174,9 @@ def spoken(rollout: Rollout, *, rendered: bool, full: bool) -> dict[str, JSON]:
         "hard": number(rollout.score.hard if rollout.score else None),
         "soft": number(rollout.score.soft if rollout.score else None),
         "detail": detail_rows(rollout.score.detail) if rollout.score else [],
-        "usage": f"{tokens(usage.prompt_tokens)} tokens in, {tokens(usage.completion_tokens)} out" if usage.calls else "",
+        "usage": f"{tokens(usage.prompt_tokens)} tokens in, {tokens(usage.completion_tokens)} out"
+        if usage.calls
+        else "",
         "cost": f"${usage.cost_usd:.4f}" if usage.calls and not usage.unpriced else "",
         "seconds": f"{rollout.seconds:.1f} s",
     }

@@ -14,6 +14,7 @@ from skillopt.journal.view import RunView
 from skillopt.progress.words import duration, setting, tokens
 from skillopt.types import JSON
 from skillopt_webui.charts import Curve, Point, score_chart
+from skillopt_webui.pages.account import notes, spend, troubles
 from skillopt_webui.pages.words import (
     SIGNS,
     STAGES,
@@ -22,18 +23,16 @@ from skillopt_webui.pages.words import (
     ago,
     items_of,
     kind_of,
-    money,
     number,
     place_name,
     signed,
     spent,
 )
 from skillopt_webui.reading.follower import Follower
-from skillopt_webui.reading.ledger import Account, Verdict
+from skillopt_webui.reading.ledger import Verdict
 from skillopt_webui.reading.summary import Standing
 
 STEPS_SHOWN = 40
-TROUBLES_SHOWN = 30
 
 
 def run_head(run_id: str, name: str, follower: Follower, how: Standing, now: float) -> dict[str, JSON]:
@@ -58,7 +57,9 @@ def run_head(run_id: str, name: str, follower: Follower, how: Standing, now: flo
     }
 
 
-def run_page(follower: Follower, how: Standing, now: float, *, page: int, caps: Mapping[str, JSON], run_id: str) -> dict[str, JSON]:
+def run_page(
+    follower: Follower, how: Standing, now: float, *, page: int, caps: Mapping[str, JSON], run_id: str
+) -> dict[str, JSON]:
     view, ledger = follower.view, follower.ledger
     curve = curve_of("this run", ledger.verdicts, f"/runs/{quote(run_id)}")
     steps = [v for v in ledger.verdicts if v.epoch]
@@ -68,7 +69,9 @@ def run_page(follower: Follower, how: Standing, now: float, *, page: int, caps: 
     return {
         "strip": _strip(view, how, now),
         "tiles": _tiles(follower, how, now),
-        "chart": score_chart([curve], _total(view, ledger.verdicts), _caption(ledger.verdicts)) if curve.points else None,
+        "chart": score_chart([curve], _total(view, ledger.verdicts), _caption(ledger.verdicts))
+        if curve.points
+        else None,
         "steps": [_step_row(v) for v in newest],
         "page": page,
         "pages": pages,
@@ -96,7 +99,8 @@ def curve_of(name: str, verdicts: Sequence[Verdict], base: str) -> Curve:
             continue
         sure = wilson(value * tally.n, tally.n) if tally and tally.n and 0 <= value <= 1 else None
         within = f", 95% interval {sure.low:.2f} to {sure.high:.2f}" if sure else ""
-        label = f"{place_name(decision.at, verdict.number if verdict.epoch else None)}: {value:.2f}{within}, {action(decision)[1]}"
+        place = place_name(decision.at, verdict.number if verdict.epoch else None)
+        label = f"{place}: {value:.2f}{within}, {action(decision)[1]}"
         href = f"{base}/steps/{quote(decision.at, safe='')}" if base and verdict.epoch else ""
         low, high = (sure.low, sure.high) if sure else (None, None)
         points.append(Point(verdict.number, value, low, high, kind_of(decision), label, href))
@@ -132,7 +136,13 @@ def _strip(view: RunView, how: Standing, now: float) -> dict[str, JSON]:
 
 def _part(name: str, count: int, of: int, *, done: bool, now: bool) -> dict[str, JSON]:
     state = "done" if done else "now" if now else "todo"
-    return {"name": name, "done": count, "of": of, "state": state, "sign": {"done": "✓", "now": "●", "todo": "○"}[state]}
+    return {
+        "name": name,
+        "done": count,
+        "of": of,
+        "state": state,
+        "sign": {"done": "✓", "now": "●", "todo": "○"}[state],
+    }
 
 
 def _stages(view: RunView, at: Progress | None, how: Standing) -> dict[str, JSON]:
@@ -181,12 +191,20 @@ def _tiles(follower: Follower, how: Standing, now: float) -> list[dict[str, JSON
     if view.kind == "train":
         start, best = view.baseline.objective if view.baseline else None, view.state.best_score if view.state else None
         gain = best - start if best is not None and start is not None else None
-        tiles.append(_tile("Validation", f"{number(start)} → {number(best)}", signed(gain) if gain is not None else "not measured yet"))
+        tiles.append(
+            _tile(
+                "Validation",
+                f"{number(start)} → {number(best)}",
+                signed(gain) if gain is not None else "not measured yet",
+            )
+        )
     tiles += _tested(follower)
     if view.kind == "train":
         kinds = Counter(kind_of(v.decision) for v in follower.ledger.verdicts if v.epoch)
         told = ", ".join(f"{kinds[k]} {k}" for k in ("accepted", "rejected", "skipped") if kinds[k])
-        tiles.append(_tile("Steps", f"{view.last_step} of {view.plan.get('total_steps', '?')}", told or "none decided yet"))
+        tiles.append(
+            _tile("Steps", f"{view.last_step} of {view.plan.get('total_steps', '?')}", told or "none decided yet")
+        )
     account = follower.ledger.total()
     tiles.append(_tile("Spend", spent(account), f"{tokens(account.tokens)} tokens, {account.calls} calls"))
     sessions = len(view.sessions)
@@ -201,7 +219,11 @@ def _tested(follower: Follower) -> list[dict[str, JSON]]:
         return []
     if follower.view.kind != "train" or done.baseline_test is None:
         return [_tile("Score", number(done.best_test.hard), items_of(done.best_test))]
-    sure = f"{signed(lift.change.value)} ({signed(lift.change.low)} to {signed(lift.change.high)})" if lift else items_of(done.best_test)
+    sure = (
+        f"{signed(lift.change.value)} ({signed(lift.change.low)} to {signed(lift.change.high)})"
+        if lift
+        else items_of(done.best_test)
+    )
     return [_tile("Test", f"{number(done.baseline_test.hard)} → {number(done.best_test.hard)}", sure)]
 
 
@@ -227,70 +249,6 @@ def _step_row(verdict: Verdict) -> dict[str, JSON]:
         "broken": len(decision.broken),
         "reason": decision.reason,
     }
-
-
-def spend(follower: Follower, caps: Mapping[str, JSON]) -> dict[str, JSON]:
-    """By role and stage, and how much of the cap is used."""
-    ledger, view = follower.ledger, follower.view
-    total = ledger.total()
-    weigh = (lambda a: a.cost_usd) if total.cost_usd else (lambda a: float(a.tokens))  # noqa: E731
-    rows = [_spend_row(role, label, a, weigh(a) / (weigh(total) or 1)) for (role, label), a in sorted(ledger.accounts.items(), key=lambda r: -weigh(r[1]))]
-    bars: list[dict[str, JSON]] = []
-    for key, label, used, said in (
-        ("max_cost_usd", "Cost", total.cost_usd, money(total.cost_usd)),
-        ("max_tokens", "Tokens", total.tokens, tokens(total.tokens)),
-        ("max_calls", "Calls", total.calls, str(total.calls)),
-    ):
-        cap = caps.get(key) or setting(view, "budget", key)
-        if isinstance(cap, (int, float)) and cap:
-            shown = money(float(cap)) if key == "max_cost_usd" else tokens(int(cap))
-            bars.append({"label": label, "used": used, "cap": cap, "words": f"{said} of {shown}", "full": used >= 0.9 * cap})
-    return {"rows": rows, "bars": bars, "unpriced": total.unpriced, "calls": total.calls, "total": spent(total)}
-
-
-def _spend_row(role: str, label: str, account: Account, share: float) -> dict[str, JSON]:
-    return {
-        "role": role, "label": label, "calls": account.calls, "tokens": tokens(account.tokens),
-        "cost": "unknown" if account.unpriced >= account.calls else money(account.cost_usd), "share": round(share * 100),
-    }  # fmt: skip
-
-
-def troubles(follower: Follower) -> dict[str, JSON]:
-    """What went wrong, most frequent first; nothing is said of what did not happen."""
-    view = follower.view
-    kinds = Counter(m.failure.kind for m in view.missing)
-    numbers = {v.decision.at: v.number for v in follower.ledger.verdicts if v.epoch}
-    listed = [
-        {"where": place_name(m.at, numbers.get(m.at)), "what": f"no result for {m.item}", "why": f"{m.failure.kind}: {m.failure.message}",
-         "item": follower.ledger.ids.get(m.item, "")}
-        for m in reversed(view.missing[-TROUBLES_SHOWN:])
-    ]  # fmt: skip
-    listed += [
-        {"where": place_name(m.at, numbers.get(m.at)), "what": f"{STAGES.get(m.stage, m.stage)}: {word}", "why": m.reason, "item": ""}
-        for word, found in (("answer lost", view.lost), ("fell back", view.fallbacks))
-        for m in reversed(found[-TROUBLES_SHOWN:])
-    ]
-    counts = [f"{n} × {kind}" for kind, n in kinds.most_common()]
-    if view.lost:
-        counts.append(f"{len(view.lost)} reflections lost")
-    if view.fallbacks:
-        counts.append(f"{len(view.fallbacks)} fallbacks")
-    return {"counts": counts, "rows": listed[:TROUBLES_SHOWN], "retries": follower.ledger.total().retries, "total": len(view.missing) + len(view.lost) + len(view.fallbacks)}
-
-
-def notes(view: RunView) -> list[dict[str, JSON]]:
-    """Slow updates and the meta skill, newest first."""
-    rows: list[dict[str, JSON]] = []
-    for epoch, slow in view.slow_updates.items():
-        decision = view.decision(f"slow/e{epoch:02d}")
-        rows.append(
-            {"epoch": epoch, "what": "Slow update", "text": slow.content, "why": slow.reasoning, "lost": slow.lost or "",
-             "verdict": " ".join(action(decision)) if decision else "",
-             "numbers": f"training items {number(slow.prev_hard)} → {number(slow.curr_hard)}" if slow.curr_hard is not None else ""}
-        )  # fmt: skip
-    for epoch, meta in view.meta_skills.items():
-        rows.append({"epoch": epoch, "what": "Meta skill", "text": meta.content, "why": meta.reasoning, "lost": meta.lost or "", "verdict": "", "numbers": ""})
-    return sorted(rows, key=lambda r: (-int(r["epoch"]), str(r["what"])))
 
 
 def _settings(view: RunView) -> list[dict[str, JSON]]:

@@ -84,7 +84,9 @@ def _paragraphs(follower: Follower, known: dict[int, str], upto: int) -> list[di
                 "html": markdown(shown),
                 "at": found.at,
                 "is_step": bool(found.at) and not found.at.startswith("slow"),
-                "place": place_name(found.at, found.number) if found.at and not found.at.startswith("slow") else place_name(found.at),
+                "place": place_name(found.at, found.number)
+                if found.at and not found.at.startswith("slow")
+                else place_name(found.at),
                 "why": edit.why if edit else "",
                 "count": (edit.support_count or len(edit.support)) if edit else 0,
                 "support": item_links(edit.support[:5], follower.ledger) if edit else [],
@@ -97,7 +99,11 @@ def evidence(follower: Follower, known: dict[int, str], upto: int) -> dict[str, 
     """Paragraph -> the step that first had it, walking the versions from the first to the chosen one."""
     origin: dict[str, Evidence] = {}
     places = {v.number: v.decision for v in follower.ledger.verdicts if v.epoch}
-    slow = {v.number: v.decision for v in follower.ledger.verdicts if v.decision.at.startswith("slow/") and v.decision.action != "reject"}
+    slow = {
+        v.number: v.decision
+        for v in follower.ledger.verdicts
+        if v.decision.at.startswith("slow/") and v.decision.action != "reject"
+    }
     for step, text in known.items():
         if step > upto:
             break

@@ -99,7 +99,9 @@ def _edit(edit: Edit, ledger: Ledger) -> dict[str, JSON]:
         "content": edit.content,
         "target": edit.target,
         "why": edit.why,
-        "source": {"failure": "from failures", "success": "from successes"}.get(edit.source_type or "", edit.source_type or ""),
+        "source": {"failure": "from failures", "success": "from successes"}.get(
+            edit.source_type or "", edit.source_type or ""
+        ),
         "count": edit.support_count if edit.support_count is not None else len(edit.support),
         "support": item_links(edit.support[:SUPPORT_SHOWN], ledger),
         "more": max(0, len(edit.support) - SUPPORT_SHOWN),
@@ -139,6 +141,10 @@ def diff_blocks(old: str, new: str) -> Markup:
         if tag == "equal":
             parts.extend(Markup("<div>{}</div>").format(markdown(b)) for b in before[i:j])
             continue
-        parts.extend(Markup('<div class="gone"><span class="sign">−</span>{}</div>').format(markdown(b)) for b in before[i:j])
-        parts.extend(Markup('<div class="new"><span class="sign">+</span>{}</div>').format(markdown(b)) for b in after[k:m])
+        parts.extend(
+            Markup('<div class="gone"><span class="sign">−</span>{}</div>').format(markdown(b)) for b in before[i:j]
+        )
+        parts.extend(
+            Markup('<div class="new"><span class="sign">+</span>{}</div>').format(markdown(b)) for b in after[k:m]
+        )
     return Markup("").join(parts)

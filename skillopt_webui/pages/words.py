@@ -25,7 +25,8 @@ STEP_STAGES = ("rollout", "reflect", "aggregate", "select", "update", "evaluate"
 _ACTIONS = MappingProxyType(
     {
         "baseline": ("○", "baseline"), "accept_new_best": ("▲", "accepted, new best"), "accept": ("▲", "accepted"),
-        "reject": ("✗", "rejected"), "force_accept": ("▲", "applied"), "skip_no_patches": ("–", "skipped: no proposals"),
+        "reject": ("✗", "rejected"), "force_accept": ("▲", "applied"),
+        "skip_no_patches": ("–", "skipped: no proposals"),
         "skip_no_change": ("–", "skipped: no change"), "skip_no_rewrite": ("–", "skipped: no rewrite"),
         "final": ("○", "final measurement"), "promote": ("▲", "promoted to best"),
     }

@@ -20,7 +20,7 @@ from skillopt.journal.view import RunView
 from skillopt_webui.reading.ledger import Attempt, Ledger
 from skillopt_webui.reading.slim import read_line
 
-SLICE = 0.015
+SLICE = 0.01
 """Seconds of reading before others get their turn."""
 
 

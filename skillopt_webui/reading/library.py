@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from skillopt.evaluation.report import lift_on_test
@@ -20,9 +19,7 @@ from skillopt_webui.reading.summary import Standing, standing, summarise
 
 KEPT = 6
 """Runs held in memory whole."""
-POLL = 0.2
-"""Seconds between two looks at a journal that somebody watches."""
-PATIENCE = 0.25
+PATIENCE = 0.15
 """Seconds a page waits for its journal to be read; after that it is drawn from what is known."""
 _log = logging.getLogger(__name__)
 
@@ -42,20 +39,6 @@ class Library:
             await asyncio.wait({task}, timeout=patience)
         self._forget()
         return follower
-
-    async def changes(self, entry: Entry) -> AsyncIterator[int]:
-        """The number of events read, each time it grows, until whoever listens leaves; -1 when only time passed."""
-        known, told = -1, 0.0
-        while True:
-            follower = await self.open(entry)
-            now = time.monotonic()
-            if follower.view.events != known:
-                known, told = follower.view.events, now
-                yield known
-            elif now - told > 15:
-                told = now
-                yield -1
-            await asyncio.sleep(POLL)
 
     def standing(self, entry: Entry) -> Standing:
         """What the journal and the process table say together."""
@@ -102,7 +85,7 @@ class Library:
 
     async def _pump(self, entry: Entry, follower: Follower) -> None:
         stamped = entry.stamp
-        while follower.advance():
+        while follower.advance():  # noqa: ASYNC110 - a turn for the others; nothing is waited for
             await asyncio.sleep(0)
         if follower.view.finished is not None and not follower.lift_known:
             follower.lift_known = True

@@ -51,7 +51,7 @@ async def _launch_form(desk: Desk, wish: Wish, *, own: bool, problems: tuple[str
         try:
             loaded = await asyncio.to_thread(desk.launcher.load, Wish(chosen.config), desk.environ())
         except SkillOptError as error:
-            problems = (*problems, str(error)) if not problems else problems
+            problems = problems or (str(error),)
     context: dict[str, JSON] = {
         "configs": list(configs), "config": chosen.config, "own": own, "problems": problems,
         "form": forms.form_for(loaded), "own_fields": [(name, OWN_HELP[name], wish.own.get(name, "")) for name in OWN],
@@ -146,7 +146,9 @@ async def resume(request: web.Request) -> web.Response:
         raise web.HTTPBadRequest(text=said) from error
     earlier = processes.launch_of(entry.directory)
     told = {f"budget.{name}": value for name, value in caps.items()}
-    desk.children.start(entry.directory, arguments, desk.environ(), {**(earlier.caps if earlier else {}), **caps_in(told)})
+    desk.children.start(
+        entry.directory, arguments, desk.environ(), {**(earlier.caps if earlier else {}), **caps_in(told)}
+    )
     raise web.HTTPSeeOther(f"/runs/{quote(entry.id)}")
 
 
@@ -189,6 +191,7 @@ async def _tried(asked: Mapping[str, JSON], desk: Desk) -> dict[str, JSON]:
         sys.executable, "-m", "skillopt_webui.trying", env=dict(desk.environ()),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
+    err = b""
     try:
         out, err = await asyncio.wait_for(process.communicate(json.dumps(asked).encode()), _PLAY_SECONDS)
         return json.loads(out)

@@ -1,4 +1,4 @@
-"""Server-sent events: a line whenever a journal or a process moved. The page then fetches itself and keeps what is new."""
+"""Server-sent events: a line whenever a journal or a process moved; the page then fetches itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
-from skillopt_webui.desk import DESK, Desk
+from skillopt_webui.desk import DESK, Desk, state_of
 from skillopt_webui.reading.catalogue import Entry
 
+_POLL = 0.2
+_CATCHING_UP = 1.5
 _LIST_POLL = 0.5
 _STANDING = 1.0
 _ALIVE = 15.0
@@ -54,10 +56,11 @@ async def _run_changes(desk: Desk, entry: Entry) -> AsyncIterator[str]:
         follower = await desk.library.open(entry)
         if time.monotonic() - checked > _STANDING:
             checked, word = time.monotonic(), desk.library.standing(entry).word
-        now = f"{follower.view.events} {word} {follower.behind} {follower.lift is not None}"
+        now = state_of(follower, word)
         yield now if now != known else ""
         known = now
-        await _pause(desk, 0.2)
+        # While a journal is being read for the first time, reading comes first.
+        await _pause(desk, _CATCHING_UP if follower.behind else _POLL)
 
 
 async def _list_changes(desk: Desk) -> AsyncIterator[str]:

@@ -37,7 +37,9 @@ async def run_list(request: web.Request) -> web.Response:
     desk = request.app[DESK]
     entries = await desk.library.listed()
     rows = [runs.Row(e, e.summary, desk.library.standing(e)) for e in entries]
-    wish = runs.Wish(request.query.get("q", "")[:200], request.query.get("sort", "-age")[:20], whole(request, "page") or 1)
+    wish = runs.Wish(
+        request.query.get("q", "")[:200], request.query.get("sort", "-age")[:20], whole(request, "page") or 1
+    )
     context = runs.runs_page(rows, wish, time.time())
     return desk.page("runs.html", context | {"events_at": "/events", "root": str(desk.library.catalogue.root)})
 
@@ -47,7 +49,14 @@ async def run(request: web.Request) -> web.Response:
     entry, follower = await desk.run(request)
     head, how = desk.head(entry, follower), desk.library.standing(entry)
     launch = processes.launch_of(entry.directory)
-    context = run_page(follower, how, time.time(), page=whole(request, "page") or 1, caps=launch.caps if launch else {}, run_id=entry.id)
+    context = run_page(
+        follower,
+        how,
+        time.time(),
+        page=whole(request, "page") or 1,
+        caps=launch.caps if launch else {},
+        run_id=entry.id,
+    )
     context["output"] = processes.output_of(entry.directory) if launch else ""
     return desk.page("run.html", head | context)
 
@@ -68,7 +77,9 @@ async def item_list(request: web.Request) -> web.Response:
     entry, follower = await desk.run(request)
     query = request.query
     at = query.get("at", "")
-    wish = items.Wish(query.get("q", "")[:200], query.get("show", ""), query.get("stage", ""), at[:40], whole(request, "page") or 1)
+    wish = items.Wish(
+        query.get("q", "")[:200], query.get("show", ""), query.get("stage", ""), at[:40], whole(request, "page") or 1
+    )
     return desk.page("items.html", desk.head(entry, follower) | items.items_page(follower, wish))
 
 
@@ -127,7 +138,7 @@ def _download(text: str, name: str) -> web.Response:
 async def compare(request: web.Request) -> web.Response:
     desk = request.app[DESK]
     named: list[Named] = []
-    for run_id in dict.fromkeys(request.query.getall("run", []))  :
+    for run_id in dict.fromkeys(request.query.getall("run", [])):
         entry = desk.library.catalogue.get(run_id)
         if entry is not None and len(named) < MOST_COMPARED:
             named.append(Named(entry.id, entry.name, await desk.library.open(entry, patience=5.0)))

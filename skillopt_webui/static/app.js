@@ -45,9 +45,9 @@ let source = null;
 function listen() {
   const address = document.body.dataset.events;
   if (!address || document.hidden || source) return;
-  let first = true;
   source = new EventSource(address);
-  source.onmessage = () => { if (!first) refresh(); first = false; };
+  // The first message says how things stand; it may already differ from what the page was drawn from.
+  source.onmessage = (event) => { if (event.data !== document.body.dataset.state) refresh(); document.body.dataset.state = event.data; };
   source.onopen = () => { $(".offline").hidden = true; if (wasAway) refresh(); wasAway = false; };
   source.onerror = () => { $(".offline").hidden = false; wasAway = true; };
 }

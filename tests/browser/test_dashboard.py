@@ -97,7 +97,8 @@ def browser() -> Iterator[sync_api.Browser]:
 @pytest.fixture
 def page(browser: sync_api.Browser, house: House) -> Iterator[sync_api.Page]:
     """A page that fails the test when a script fails or the policy refuses something."""
-    made = browser.new_page(viewport={"width": 1200, "height": 900})
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    made = context.new_page()
     made.set_default_timeout(60_000)
     faults: list[str] = []
     made.on("pageerror", lambda error: faults.append(str(error)))
@@ -105,7 +106,7 @@ def page(browser: sync_api.Browser, house: House) -> Iterator[sync_api.Page]:
     made.on("request", lambda r: None if r.url.startswith((house.address, "data:")) else faults.append(r.url))
     made.on("dialog", lambda d: faults.append(f"dialog {d.message}"))
     yield made
-    made.close()
+    context.close()
     assert not faults, faults
 
 
@@ -203,7 +204,7 @@ def test_launch_watch_stop_resume_and_finish(page: sync_api.Page, house: House) 
     for part in ("items", "skill", "play"):
         other = page.context.new_page()
         other.goto(f"{page.url}/{part}")
-        sync_api.expect(other.locator("h1")).to_contain_text("running")
+        sync_api.expect(other.locator(".runhead h1")).to_contain_text("running")
         other.close()
     assert page.evaluate("window.marker") == 1, "the page was reloaded"
     page.click("button:has-text('Stop')")
@@ -230,7 +231,9 @@ def test_a_hostile_transcript_is_harmless(page: sync_api.Page, house: House) -> 
     nasty = (
         "<script>document.title='owned'</script><img src=x onerror=alert(1)>\n"
         "[x](javascript:alert(1)) ![spy](http://203.0.113.9/x.png)\n"
-        "\u202eright to left\u202c \x1b[2J\x00 \u2066isolated " + "z" * 60_000 + "\n| a | b |\n|---|---|\n| 1 | <svg onload=alert(1)> |\n"
+        "\u202eright to left\u202c \x1b[2J\x00 \u2066isolated "
+        + "z" * 60_000
+        + "\n| a | b |\n|---|---|\n| 1 | <svg onload=alert(1)> |\n"
     )
     folder = house.home / "outputs" / "searchqa" / "<script>nasty"
     _journal(folder, nasty)
@@ -253,9 +256,13 @@ def test_a_hostile_transcript_is_harmless(page: sync_api.Page, house: House) -> 
 def _journal(folder: Path, text: str) -> None:
     folder.mkdir(parents=True)
     blobs = Blobs(folder / "blobs")
-    started = RunStarted(skillopt="0", config={"resolved": {"env": {"name": text[:40]}}}, prompts={}, data={}, seed_skill=text)
+    started = RunStarted(
+        skillopt="0", config={"resolved": {"env": {"name": text[:40]}}}, prompts={}, data={}, seed_skill=text
+    )
     turns = (Turn("system", text), Turn("user", text), Turn("assistant", text), Turn("tool", text), Turn("odd", text))
-    rollout = Rollout(text[:60], digest("x"), "s", "val", "<b>", Score(0.0, 0.0, {text[:30]: text}), None, text, turns, task=text[:90])
+    rollout = Rollout(
+        text[:60], digest("x"), "s", "val", "<b>", Score(0.0, 0.0, {text[:30]: text}), None, text, turns, task=text[:90]
+    )
     done = RolloutDone(at="baseline", stage="val", rollout=rollout)
     events = [Event(seq=n, ts=time.time(), key=str(n), body=body) for n, body in enumerate((started, done), start=1)]
     (folder / "events.jsonl").write_bytes(b"".join(encode(event, blobs.put) for event in events))

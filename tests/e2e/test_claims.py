@@ -16,21 +16,22 @@ from skillopt.cli import cli
 from skillopt.errors import SkillOptError
 from skillopt.testing.server import LoopbackServer
 from skillopt.testing.trial import Trial
-from skillopt.testing.world import World
+from skillopt.testing.world import World, all_rules
 
 CONFIG = Path(__file__).parents[2] / "configs" / "searchqa" / "default.yaml"
 Invoke = Callable[..., Result]
 
 
 class Flaky(World):
-    """A target that sometimes has no answer, at every call anew."""
+    """A target that sometimes knows more, and sometimes less, than its skill says: at every call anew."""
 
     random = Random(5)
 
     def reply(self, system: str, user: str) -> str:
-        if self.read(system).editor is None and self.random.random() < 0.15:
+        luck = self.random.random() if self.read(system).editor is None else 1.0
+        if luck < 0.1:
             return "<answer>nobody</answer>"
-        return super().reply(system, user)
+        return super().reply(f"{system}\n{all_rules()}" if luck < 0.3 else system, user)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_one_byte_of_any_score_is_noticed(invoke: Invoke, run_dir: Path) -> None
     whole = log.read_bytes()
     scores = [m.start(1) for m in re.finditer(rb'"score":\{"hard":([01])\.0', whole)]
     assert len(scores) > 50
-    for place in scores[:: len(scores) // 9]:
+    for place in scores[:: len(scores) // 4]:
         spoiled = bytearray(whole)
         spoiled[place] ^= 1
         log.write_bytes(bytes(spoiled))
@@ -126,10 +127,9 @@ def test_the_report_holds_no_path_and_its_figures_are_verified(invoke: Invoke, r
     for written in (page, text):
         assert str(run_dir.parent) not in written and "/tmp/" not in written and "item by item" in written
     assert "<script src" not in page and "http://" not in page.replace("http://127.0.0.1", "") and "<svg" in page
-    assert {c["name"]: c["compared"] for c in json.loads(invoke("verify", run_dir, "--json").stdout)["checks"]}[
-        "reports"
-    ] == 2
-    (run_dir / "report.html").write_text(page.replace('"naive": ', '"naive": 0.1'))
+    checks = json.loads(invoke("verify", run_dir, "--json").stdout)["checks"]
+    assert {check["name"]: check["compared"] for check in checks}["reports"] == 2
+    (run_dir / "report.html").write_text(re.sub(r'"naive": [\d.]+', '"naive": 0.123', page))
     assert "report.html: selection" in invoke("verify", run_dir, code=1).output
 
 

@@ -39,7 +39,7 @@ def crashes(run: Path) -> Iterator[Crash]:
     events = list(Journal.read(run))
     chosen = {event.seq for event in events if isinstance(event.body, Decided)}
     measured = [e.seq for e in events if isinstance(e.body, RolloutDone) and e.body.stage in ("val", "gate")]
-    for seq in sorted({*chosen, *measured[30::15]}):
+    for seq in sorted({*chosen, *measured[30::25]}):
         yield Crash(seq, "before" if seq % 2 else "after")
 
 

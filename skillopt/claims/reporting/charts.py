@@ -11,6 +11,7 @@ from skillopt.claims.figures import Lift, Point
 _WIDTH, _HEIGHT = 720, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 16, 14, 40
 _ROW = 26
+_LETTER = 6.5
 
 _Place = Callable[[float], float]
 
@@ -36,10 +37,24 @@ def score_curve(points: Sequence[Point]) -> str:
         if point.best is not None:
             at = y(min(high, max(low, point.best)))
             path.append(f"{'L' if path else 'M'}{x(place) - step / 2:.1f},{at:.1f} H{x(place) + step / 2:.1f}")
-        marks.append(_mark(x(place), y, point, step))
+        marks.append(_mark(x(place), y, point))
     marks.insert(1, f'<path class="best" d="{" ".join(path)}"/>')
+    marks += _labels([(x(place), "seed" if p.action == "baseline" else p.at) for place, p in enumerate(shown)])
     label = f"Selection score of {len(shown)} measured documents with 95% intervals"
     return _svg(_WIDTH, _HEIGHT, label, marks)
+
+
+def _labels(places: Sequence[tuple[float, str]]) -> list[str]:
+    """The names of steps, as many as fit; further candidates of a step are named by their tooltip alone."""
+    marks: list[str] = []
+    free = 0.0
+    for at, name in places:
+        half = _LETTER * len(name) / 2
+        if "/candidate" not in name and at - half > free:
+            free = at + half + _LETTER
+            said = escape(name)
+            marks.append(f'<text class="tick" x="{at:.1f}" y="{_HEIGHT - 22}" text-anchor="middle">{said}</text>')
+    return marks
 
 
 def forest(lifts: Sequence[Lift]) -> str:
@@ -79,19 +94,16 @@ def _axis(low: float, high: float, y: _Place) -> str:
     return "".join(lines)
 
 
-def _mark(x: float, y: _Place, point: Point, step: float) -> str:
+def _mark(x: float, y: _Place, point: Point) -> str:
     score = point.score
     assert score is not None
     kind = "start" if point.action == "baseline" else "kept" if point.action != "reject" else "left"
     name = "seed" if point.action == "baseline" else point.at
     said = f"{name}: {100 * score.value:.1f} ({100 * score.low:.1f} to {100 * score.high:.1f}), {point.action}"
-    tick = ""
-    if step >= 46 or point.action == "baseline":
-        tick = f'<text class="tick" x="{x:.1f}" y="{_HEIGHT - 22}" text-anchor="middle">{escape(name)}</text>'
     return (
         f'<g class="{kind}"><title>{escape(said)}</title>'
         f'<line class="bar" x1="{x:.1f}" x2="{x:.1f}" y1="{y(score.low):.1f}" y2="{y(score.high):.1f}"/>'
-        f'<circle class="dot" cx="{x:.1f}" cy="{y(score.value):.1f}" r="5"/></g>{tick}'
+        f'<circle class="dot" cx="{x:.1f}" cy="{y(score.value):.1f}" r="5"/></g>'
     )
 
 

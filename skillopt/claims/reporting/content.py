@@ -53,8 +53,8 @@ class Content:
     missing: str
 
 
-def content(ledger: Ledger, figures: Figures, checksum: str = "") -> Content:
-    """Everything the report of a run says."""
+def content(ledger: Ledger, figures: Figures, checksum: str = "", *, reopened: bool = False) -> Content:
+    """Everything the report of a run says; `reopened`: the test split was looked at again after the end."""
     view = ledger.view
     return Content(
         title=f"SkillOpt: {setting(view, 'env', 'name') or 'a run'}",
@@ -64,7 +64,7 @@ def content(ledger: Ledger, figures: Figures, checksum: str = "") -> Content:
         calibration=in_words(figures.calibration) if figures.calibration else (),
         changes=tuple(_change(judged) for judged in ledger.judged if judged.decision.action not in ("final",)),
         lines=blame(ledger),
-        facts=_facts(ledger),
+        facts=_facts(ledger, reopened),
         digests=_digests(ledger, checksum),
         config=yaml.safe_dump(shown(dict(nested_config(view))), sort_keys=False, allow_unicode=True),
         missing=_missing(ledger),
@@ -146,9 +146,10 @@ def _text(row: Mapping[str, JSON]) -> str:
     return str(row.get("target") or "")
 
 
-def _facts(ledger: Ledger) -> tuple[tuple[str, str], ...]:
+def _facts(ledger: Ledger, reopened: bool) -> tuple[tuple[str, str], ...]:
     view = ledger.view
     state = view.state
+    opened = "opened at the end, and again by an ablation" if reopened else "opened once, at the end"
     began = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(view.sessions[0].started)) if view.sessions else "unknown"
     return (
         ("status", view.status.name),
@@ -162,7 +163,7 @@ def _facts(ledger: Ledger) -> tuple[tuple[str, str], ...]:
         ("seed of the bootstrap", "0"),
         ("items", ", ".join(f"{view.plan[k]} {k}" for k in ("train", "val", "test") if k in view.plan)),
         ("best skill from", state.best_origin if state else "unknown"),
-        ("test split", "opened once, at the end" if view.rollouts_of("test") else "not opened"),
+        ("test split", opened if view.rollouts_of("test") else "not opened"),
     )
 
 

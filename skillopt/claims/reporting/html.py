@@ -102,10 +102,11 @@ def _lifts(figures: Figures) -> str:
 
 def _curve(figures: Figures) -> str:
     note = (
-        "Dots are measured documents with 95% intervals: filled green were kept, hollow red were not. The line is the"
+        "Dots are measured documents with 95% intervals: filled green were kept, hollow red were not. The line is the "
+        "best score as the gate saw it; where the gate stopped early it saw fewer items than were measured since."
     )
     chart = score_curve(figures.curve)
-    return f"{chart}<p class=muted>{note} best score as the gate saw it.</p>" if chart else ""
+    return f"{chart}<p class=muted>{note}</p>" if chart else ""
 
 
 def _change(change: Change) -> str:

@@ -49,7 +49,7 @@ def test_the_difference_is_taken_over_items_with_a_result_on_both_sides() -> Non
     assert lift is not None
     assert (lift.before.n, lift.after.n, lift.change.n) == (3, 3, 2)
     assert lift.change.value == pytest.approx(0.5) and lift.change.low < 0.5 < lift.change.high
-    assert "test lift   hard +0.50 (95% interval +0.00 to +1.00, 2 paired items)" in summary_text(view, Path("x"))
+    assert "test lift   hard +0.50 (95% interval -0.50 to +0.75, 2 paired items)" in summary_text(view, Path("x"))
 
 
 def test_partial_credit_where_the_gate_counted_it() -> None:

@@ -67,13 +67,14 @@ class Writer:
             item, digest(item), Skill.parse(skill).digest, at, "qa", score,
             Failure("timeout", "no answer in 120 s") if right is None else None, answer=text,
             trajectory=(Turn("system", "You answer."), Turn("user", f"Question {item}?"), Turn("assistant", text)),
-            usage=Usage(calls=1, prompt_tokens=100, completion_tokens=10, retries=1, cost_usd=0.01), task=f"Question {item}?",
+            usage=Usage(calls=1, prompt_tokens=100, completion_tokens=10, retries=1, cost_usd=0.01),
+            task=f"Question {item}?",
         )  # fmt: skip
         self.put(RolloutDone(at=at, stage=stage, rollout=rollout))
 
     def decide(self, at: str, action: str, candidate: str, objective: float, **more: object) -> None:
         tally = Tally(2, objective, objective)
-        made = Decision(at, action, candidate, digest(SEED), "step_0001", objective, tally, **more)  # type: ignore[arg-type]
+        made = Decision(at, action, candidate, digest(SEED), "step_0001", objective, tally, **more)
         self.put(Decided(decision=made))
 
     def whole(self) -> None:

@@ -97,7 +97,9 @@ def test_uploads_get_a_safe_place(launcher: Launcher) -> None:
 
 
 def test_caps_are_remembered_as_numbers() -> None:
-    assert caps_in({"budget.max_cost_usd": "2.5", "budget.max_tokens": "no", "train.seed": "1"}) == {"max_cost_usd": 2.5}
+    assert caps_in({"budget.max_cost_usd": "2.5", "budget.max_tokens": "no", "train.seed": "1"}) == {
+        "max_cost_usd": 2.5
+    }
 
 
 def test_resuming_needs_the_resolved_configuration(launcher: Launcher, tmp_path: Path) -> None:
@@ -134,8 +136,8 @@ def test_a_stale_process_number_is_nobody(tmp_path: Path) -> None:
 def test_the_holder_of_the_lock_is_asked_to_stop(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from skillopt.journal.lock import RunLock\n"
-        "lock = RunLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True)\n"
-        "try: time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(7)\n"
+        "lock = RunLock(Path(sys.argv[1])); lock.acquire()\n"
+        "try: print('held', flush=True); time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(7)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"held\n"

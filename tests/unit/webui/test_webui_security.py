@@ -36,7 +36,11 @@ async def opened(tmp_path: Path, writer: Writer) -> AsyncIterator[Open]:
 
 def test_only_this_machine_needs_no_token() -> None:
     assert Doorkeeper.for_host("127.0.0.1").token is None and Doorkeeper.for_host("localhost").token is None
-    for keeper in (Doorkeeper.for_host("0.0.0.0"), Doorkeeper.for_host("::"), Doorkeeper.for_host("127.0.0.1", shared=True)):
+    for keeper in (
+        Doorkeeper.for_host("0.0.0.0"),
+        Doorkeeper.for_host("::"),
+        Doorkeeper.for_host("127.0.0.1", shared=True),
+    ):
         assert keeper.token and len(keeper.token) >= 30
 
 
@@ -82,7 +86,9 @@ async def test_logging_in_by_form(opened: Open) -> None:
     keeper = Doorkeeper.for_host("0.0.0.0")
     async with opened(keeper) as client:
         wrong = await client.post("/login", data={"token": "no", "form_key": keeper.form_key})
-        right = await client.post("/login", data={"token": keeper.token, "form_key": keeper.form_key}, allow_redirects=False)
+        right = await client.post(
+            "/login", data={"token": keeper.token, "form_key": keeper.form_key}, allow_redirects=False
+        )
         assert wrong.status == 401 and right.status == 303
 
 
@@ -142,7 +148,22 @@ async def test_a_hostile_run_is_shown_as_text(opened: Open, writer: Writer, new_
     other.attempt("<b>id</b>", False, text=script)
     async with opened(Doorkeeper.for_host("127.0.0.1")) as client:
         await client.get("/")
-        digest = next(iter((await client.app[DESK].library.open(client.app[DESK].library.catalogue.get("searchqa~hostile"))).ledger.items))  # type: ignore[union-attr,arg-type]
-        for path in ("items", f"items/{digest}", f"items/{digest}?view=plain&full=1", "skill", "skill?view=raw", "play"):
+        digest = next(
+            iter(
+                (
+                    await client.app[DESK].library.open(client.app[DESK].library.catalogue.get("searchqa~hostile"))
+                ).ledger.items
+            )
+        )  # type: ignore[union-attr,arg-type]
+        for path in (
+            "items",
+            f"items/{digest}",
+            f"items/{digest}?view=plain&full=1",
+            "skill",
+            "skill?view=raw",
+            "play",
+        ):
             text = await (await client.get(f"/runs/searchqa~hostile/{path}")).text()
-            assert "<script>alert" not in text and "<b>id</b>" not in text and "\u202e" not in text and "\x1b" not in text
+            assert (
+                "<script>alert" not in text and "<b>id</b>" not in text and "\u202e" not in text and "\x1b" not in text
+            )
