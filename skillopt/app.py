@@ -30,7 +30,7 @@ from skillopt.config.schema import Config
 from skillopt.datasets.checks import Splits
 from skillopt.datasets.plan import steps_per_epoch
 from skillopt.engine.evaluate import evaluate_items
-from skillopt.engine.parts import analysts, epoch_passes, gate, optimizer, reflect_settings
+from skillopt.engine.parts import analysts, epoch_passes, gate, optimizer, promise, reflect_settings
 from skillopt.engine.run import Run
 from skillopt.engine.session import Session, Watch, Watcher, session
 from skillopt.engine.train import train as training_loop
@@ -218,6 +218,8 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
     settings = reflect_settings(config, schedule, _references(inputs))
     own = adapter_analysts(inputs.benchmark, Reflect(desk, settings), inputs.splits.train, config.train.seed)
     steps = _plan(inputs)["total_steps"]
+    if said := promise(config, objective, steps, len(inputs.splits.val)):
+        log.warning("%s", said)
     return Run(
         config=config,
         journal=journal,

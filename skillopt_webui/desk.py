@@ -43,6 +43,7 @@ class Desk:
         entry = self.library.catalogue.get(request.match_info["run"])
         if entry is None:
             raise web.HTTPNotFound(text="There is no such run here. It may have been moved or deleted.")
+        entry.asked = time.monotonic()
         return entry, await self.library.open(entry)
 
     def head(self, entry: Entry, follower: Follower) -> dict[str, JSON]:

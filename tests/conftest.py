@@ -19,6 +19,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.longrepr = f"{item.nodeid} was skipped, but SKILLOPT_REQUIRE_ALL=1 asks for all: {report.longrepr}"
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """A module that skips itself for a missing part counts like a test that does."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and os.environ.get("SKILLOPT_REQUIRE_ALL") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped, but SKILLOPT_REQUIRE_ALL=1 asks for all: {report.longrepr}"
+
+
 @pytest.fixture(autouse=True)
 def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that reaches for another machine fails at once."""

@@ -79,7 +79,8 @@ class FlagCommand(click.Command):
 
 
 def _section(ctx: click.Context, formatter: click.HelpFormatter, title: str, params: list[click.Parameter]) -> None:
-    rows = [row for row in (p.get_help_record(ctx) for p in params) if row]
+    options = (p for p in params if isinstance(p, click.Option))
+    rows = [row for row in (p.get_help_record(ctx) for p in options) if row]
     if rows:
         with formatter.section(title):
             formatter.write_dl(rows)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 HERE = Path("skillopt.yaml")
 """The file that a command without `--config` reads, when it is there."""
 
-QUICKSTART = Path(__file__).parent.parent / "envs" / "quickstart" / "passages.yaml"
+SHIPPED = {
+    name: Path(__file__).parent.parent / "envs" / "quickstart" / f"{name}.yaml" for name in ("passages", "tickets")
+}
+QUICKSTART = SHIPPED["passages"]
 """What `skillopt train` runs when it is told nothing: a shipped task on a small model of one's own."""
 
 _KEYS = {

@@ -10,7 +10,7 @@ import click
 
 from skillopt.cli.environment import environment
 from skillopt.cli.flags import FlagCommand, configured, running
-from skillopt.cli.own import QUICKSTART, chosen_file, own_data, own_skill, taken
+from skillopt.cli.own import QUICKSTART, SHIPPED, chosen_file, own_data, own_skill, taken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,12 +24,14 @@ SPLITS = ("train", "valid_seen", "valid_unseen", "all", "val", "selection", "tes
 
 
 @click.command(cls=FlagCommand)
+@click.argument("shipped", metavar="[TASK]", required=False, type=click.Choice(tuple(SHIPPED)))
 @click.option("--dry-run", is_flag=True, help="Check everything and print the quote; no model is called.")
 @running
 @own_skill
 @own_data
 @configured
 def train(
+    shipped: str | None,
     config: Path | None,
     cfg_options: tuple[str, ...],
     dry_run: bool,
@@ -38,7 +40,10 @@ def train(
     verbose: int,
     **flags: JSON,
 ) -> None:
-    """Train a skill. The same command again continues a run that was stopped."""
+    """Train a skill. The same command again continues a run that was stopped.
+
+    TASK is a shipped one that needs no key: passages (what `skillopt train` alone runs) or tickets.
+    """
     import asyncio
 
     from skillopt import app
@@ -46,6 +51,9 @@ def train(
     from skillopt.quoting import quote_training
 
     console, watcher = _display(plain, verbose)
+    if shipped and config:
+        raise click.UsageError(f"{shipped} has a configuration of its own; leave out either it or --config")
+    config = SHIPPED[shipped] if shipped else config
     loaded, environ = loaded_from(config, cfg_options, flags, QUICKSTART), environment()
     _survey(loaded)
     quote = quote_training(loaded, environ)

@@ -20,6 +20,9 @@ RESULT_NEUTRAL: frozenset[str] = frozenset(
         "env.workers",
         "env.executor",
         "env.max_api_workers",
+        "env.data_root",  # the content of what lies there is in the items' digests
+        "env.image_root",
+        "env.engine_timeout",
         "env.out_root",
         "gradient.analyst_workers",
         "evaluation.max_missing",

@@ -79,6 +79,14 @@ def gate(config: Config, objective: Objective, steps: int) -> Gate:
     return Guarded(policy, chosen.screen, anchors) if chosen.screen or anchors else policy
 
 
+def promise(config: Config, objective: Objective, steps: int, items: int) -> str | None:
+    """What the gate can and cannot accept on so many selection items, where that is worth saying beforehand."""
+    chosen = config.evaluation
+    if chosen.gate != "certified" or not chosen.use_gate:
+        return None
+    return Certified(objective, chosen.alpha, looks(config, steps), chosen.block).promise(items)
+
+
 def looks(config: Config, steps: int) -> int:
     """How many candidates a run of so many steps may judge."""
     settings = config.optimizer

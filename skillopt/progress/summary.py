@@ -130,7 +130,7 @@ def _spent(view: RunView) -> Iterable[Row]:
 
 def _cost(usage: Usage) -> str:
     """Unknown is not zero: calls without a price are said, not summed."""
-    if usage.unpriced >= usage.calls:
+    if usage.calls and usage.unpriced >= usage.calls:
         return "price not known"
     rest = f" and {count(usage.unpriced, 'call')} without a price" if usage.unpriced else ""
     return f"${usage.cost_usd:.4f}{rest}"

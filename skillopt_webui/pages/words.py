@@ -10,7 +10,8 @@ from skillopt_webui.reading.ledger import Account, Attempt
 
 SIGNS = MappingProxyType(
     {
-        "running": "●", "starting": "○", "finished": "✓", "stopped": "■", "interrupted": "▲", "failed": "✗",
+        "running": "●", "starting": "○", "finished": "✓", "stopping": "■", "stopped": "■",
+        "interrupted": "▲", "failed": "✗",
         "unreadable": "✗",
     }
 )  # fmt: skip

@@ -32,6 +32,8 @@ class Entry:
     summary: Summary | None = None
     summed: tuple[int, int] = (0, 0)
     used: float = 0.0
+    asked: float = 0.0
+    """When a page of it was last asked for; reading gives way for a moment."""
 
     @property
     def stamp(self) -> tuple[int, int]:

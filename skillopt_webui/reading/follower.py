@@ -22,6 +22,7 @@ from skillopt_webui.reading.slim import read_line
 
 SLICE = 0.01
 """Seconds of reading before others get their turn."""
+_FAR = 4_000_000
 
 
 class Follower:
@@ -47,6 +48,11 @@ class Follower:
     @property
     def behind(self) -> bool:
         return self.offset < self.size and not self.error
+
+    @property
+    def far_behind(self) -> bool:
+        """So much is unread that reading it takes seconds: the first look at a large journal."""
+        return self.size - self.offset > _FAR and not self.error
 
     @property
     def share(self) -> float:

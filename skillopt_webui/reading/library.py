@@ -14,13 +14,14 @@ from skillopt.evaluation.report import lift_on_test
 from skillopt.progress.words import setting
 from skillopt_webui import processes
 from skillopt_webui.reading.catalogue import Catalogue, Entry
-from skillopt_webui.reading.follower import Follower
+from skillopt_webui.reading.follower import SLICE, Follower
 from skillopt_webui.reading.summary import Standing, standing, summarise
 
 KEPT = 6
 """Runs held in memory whole."""
 PATIENCE = 0.15
 """Seconds a page waits for its journal to be read; after that it is drawn from what is known."""
+_GIVING_WAY = 0.6
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +54,9 @@ class Library:
         if status == "finished" and not error:
             return Standing("finished")
         pid, left = processes.worker(directory), processes.left_behind(directory)
-        return standing(status, reason, error, pid=pid, left=left, quiet=time.time() - last)
+        launch = processes.launch_of(directory)
+        fresh = launch is not None and launch.started > last
+        return standing(status, reason, error, pid=pid, left=left, quiet=time.time() - last, fresh=fresh)
 
     def list(self) -> tuple[Entry, ...]:
         """All runs; what is not known of them is read behind, the newest first."""
@@ -86,7 +89,8 @@ class Library:
     async def _pump(self, entry: Entry, follower: Follower) -> None:
         stamped = entry.stamp
         while follower.advance():  # noqa: ASYNC110 - a turn for the others; nothing is waited for
-            await asyncio.sleep(0)
+            giving_way = follower.far_behind and time.monotonic() - entry.asked < _GIVING_WAY
+            await asyncio.sleep(SLICE if giving_way else 0)
         if follower.view.finished is not None and not follower.lift_known:
             follower.lift_known = True
             metric = "soft" if setting(follower.view, "evaluation", "gate_metric") == "soft" else "hard"

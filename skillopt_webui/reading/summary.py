@@ -8,7 +8,7 @@ from typing import Literal
 from skillopt.progress.words import setting
 from skillopt_webui.reading.follower import Follower
 
-Word = Literal["running", "starting", "finished", "stopped", "interrupted", "failed", "unreadable"]
+Word = Literal["running", "starting", "finished", "stopping", "stopped", "interrupted", "failed", "unreadable"]
 
 _QUIET = 20.0
 _LOST = 120.0
@@ -86,8 +86,13 @@ class Standing:
         return self.word in ("running", "starting")
 
 
-def standing(status: str, reason: str, error: str, *, pid: int | None, left: bool, quiet: float) -> Standing:
-    """`quiet` is how long ago the journal last moved; `left` that a process vanished without giving the run back."""
+def standing(
+    status: str, reason: str, error: str, *, pid: int | None, left: bool, quiet: float, fresh: bool = False
+) -> Standing:
+    """`quiet` is how long ago the journal last moved; `left` that a process vanished without giving the run back.
+
+    `fresh` says that a process was started after the last event.
+    """
     if error:
         return Standing("unreadable", error, pid)
     if status == "finished":
@@ -95,7 +100,9 @@ def standing(status: str, reason: str, error: str, *, pid: int | None, left: boo
     if status == "empty":
         return Standing("starting", pid=pid) if pid else Standing("failed", "the command ended before the run began")
     if status == "stopped":
-        return Standing("starting", pid=pid) if pid and quiet > 1.0 else Standing("stopped", reason, pid)
+        if pid is None:
+            return Standing("stopped", reason)
+        return Standing("starting", pid=pid) if fresh else Standing("stopping", reason, pid)
     if pid is None and (quiet > _LOST or (left and quiet > _QUIET)):
         return Standing("interrupted", "its process is gone; resuming continues from the last recorded result")
     return Standing("running", pid=pid)

@@ -71,7 +71,7 @@ def _knock(request: web.Request, desk: Desk) -> web.StreamResponse:
     """A token in the address is traded for a cookie, so that it does not stay in the address."""
     given = request.query.get("token", "")
     if request.method == "GET" and given and desk.door.is_token(given):
-        return _admit(request.path, desk)
+        return _admit("/" + request.path.lstrip("/\\"), desk)
     if request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
         raise web.HTTPSeeOther("/login?wrong=1" if given else "/login")
     return web.Response(status=401, text="A token is needed; it was printed when the dashboard started.\n")

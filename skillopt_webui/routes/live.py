@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from aiohttp import web
 
@@ -38,14 +39,16 @@ async def list_events(request: web.Request) -> web.StreamResponse:
 async def _stream(request: web.Request, changes: AsyncIterator[str]) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
     response.content_type = "text/event-stream"
-    await response.prepare(request)
     told = time.monotonic()
-    async for change in changes:
-        if request.transport is None or request.transport.is_closing():
-            break
-        if change or time.monotonic() - told > _ALIVE:
-            told = time.monotonic()
-            await response.write(f"data: {change}\n\n".encode() if change else b": still here\n\n")
+    # Whoever listened may leave at any moment; that is no error.
+    with suppress(ConnectionResetError):
+        await response.prepare(request)
+        async for change in changes:
+            if request.transport is None or request.transport.is_closing():
+                break
+            if change or time.monotonic() - told > _ALIVE:
+                told = time.monotonic()
+                await response.write(f"data: {change}\n\n".encode() if change else b": still here\n\n")
     return response
 
 
@@ -60,7 +63,7 @@ async def _run_changes(desk: Desk, entry: Entry) -> AsyncIterator[str]:
         yield now if now != known else ""
         known = now
         # While a journal is being read for the first time, reading comes first.
-        await _pause(desk, _CATCHING_UP if follower.behind else _POLL)
+        await _pause(desk, _CATCHING_UP if follower.far_behind else _POLL)
 
 
 async def _list_changes(desk: Desk) -> AsyncIterator[str]:

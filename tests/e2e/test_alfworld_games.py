@@ -62,11 +62,13 @@ async def test_the_player_wins_a_game_of_each_type(shared_data: Path, tmp_path: 
 
 
 @pytest.mark.slow
-async def test_the_player_wins_all_191_games(shared_data: Path, tmp_path: Path) -> None:
+async def test_the_player_wins_the_rebuilt_games(shared_data: Path, tmp_path: Path) -> None:
+    """One in eight; all 191 with SKILLOPT_ALL_GAMES=1, which takes minutes."""
     items = rebuilt(shared_data, tmp_path / "data")
-    rows = await rolled(Alfworld.configured(STORY), items, tmp_path / "run", 2)
-    lost = [row.item for row in rows if not row.score or not row.score.hard]
-    assert len(rows) == 191 and not lost
+    assert len(items) == 191
+    chosen = items if os.environ.get("SKILLOPT_ALL_GAMES") == "1" else items[::8]
+    rows = await rolled(Alfworld.configured(STORY), chosen, tmp_path / "run", 2)
+    assert not [row.item for row in rows if not row.score or not row.score.hard]
 
 
 @pytest.mark.slow

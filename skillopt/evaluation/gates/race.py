@@ -25,14 +25,17 @@ USUAL_VARIANCE = 0.15
 _DOUBT = 10.0
 """Pairs without a difference that the mean seen is averaged with."""
 _VARIANCE_DOUBT = 4.0
+_LEAST = 8
+"""Items in a block, unless another size is asked for: smaller ones decide too early, larger ones too late."""
 
 Standing = Literal["won", "lost", "open"]
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """`margin` is the lead a candidate must have, in units of sqrt(0.15 n) items. `block` 0 is a tenth of the split.
+    """`margin` is the lead a candidate must have, in units of sqrt(0.15 n) items.
 
+    `block` is the number of items between two looks; 0 is a tenth of the split, and 8 at least.
     `tie_margin` is the loss, as a share of the items, that a shorter document may have; None gives no tie away.
     """
 
@@ -111,7 +114,7 @@ def win_probability(pairs: Pairs, needs: float) -> float:
 
 def next_block(evidence: Evidence, open_items: tuple[Item, ...], block: int) -> Wanted:
     """The next items in the seeded order, for whichever side has no result on them yet."""
-    size = block or max(4, -(-len(evidence.items) // 10))
+    size = block or max(_LEAST, -(-len(evidence.items) // 10))
     # A last block of a few items would cost a round of its own.
     taken = open_items if len(open_items) < size * 1.5 else open_items[:size]
     return Wanted(

@@ -150,7 +150,7 @@ async def test_only_a_few_runs_stay_in_memory(tmp_path: Path, new_writer: Writer
         ("running", None, False, 5, "running"),
         ("running", None, False, 900, "interrupted"),
         ("stopped", None, False, 5, "stopped"),
-        ("stopped", 7, False, 5, "starting"),
+        ("stopped", 7, False, 5, "stopping"),
         ("empty", 7, False, 0, "starting"),
         ("empty", None, False, 0, "failed"),
         ("finished", None, True, 900, "finished"),
