@@ -88,7 +88,7 @@ class Library:
 
     async def _pump(self, entry: Entry, follower: Follower) -> None:
         stamped = entry.stamp
-        while follower.advance():  # noqa: ASYNC110 - a turn for the others; nothing is waited for
+        while follower.advance():
             giving_way = follower.far_behind and time.monotonic() - entry.asked < _GIVING_WAY
             await asyncio.sleep(SLICE if giving_way else 0)
         if follower.view.finished is not None and not follower.lift_known:
