@@ -14,6 +14,7 @@ from skillopt.envs.base import Benchmark, grader_problems
 from skillopt.types import JSON, Attempt, Item
 
 SKILL = "# Skill\n\nRemember the purple walrus.\n"
+WRONG = "<answer>a purple walrus, certainly</answer>"
 STRANGE = ("\x00", "<answer>", "</answer><answer>", "𝔘𝔫𝔦 ç", "{" * 50, "null", "x" * 20_000)
 
 
@@ -71,3 +72,17 @@ class BenchmarkContract(ABC):
                 score = self.benchmark().score(item, Attempt(text, ()))
                 assert 0.0 <= score.hard <= 1.0 and 0.0 <= score.soft <= 1.0
                 assert score.passed or score.detail.get("fail_reason")
+
+    def test_the_grader_refuses_a_wrong_answer(self) -> None:
+        for item in self.items():
+            assert not self.benchmark().score(item, Attempt(WRONG, ())).passed
+
+    def test_scoring_is_pure(self) -> None:
+        benchmark, item = self.benchmark(), self.items()[0]
+        before = deepcopy(dict(item.data))
+        attempt = Attempt(benchmark.gold(item), ())
+        assert benchmark.score(item, attempt) == benchmark.score(item, attempt)
+        assert dict(item.data) == before
+
+    def test_items_say_what_they_ask(self) -> None:
+        assert all(self.benchmark().describe(item).strip() for item in self.items())
