@@ -218,7 +218,7 @@ def _run(inputs: Inputs, journal: Journal) -> Run:
     settings = reflect_settings(config, schedule, _references(inputs))
     own = adapter_analysts(inputs.benchmark, Reflect(desk, settings), inputs.splits.train, config.train.seed)
     steps = _plan(inputs)["total_steps"]
-    if said := promise(config, objective, steps, len(inputs.splits.val)):
+    if said := promise(config, objective, steps, len(inputs.splits.val[: config.evaluation.sel_env_num or None])):
         log.warning("%s", said)
     return Run(
         config=config,

@@ -211,7 +211,7 @@ class Attempt:
     usage: Usage = Usage()
     turns: int = 1
     skill_read: bool | None = None
-    """Whether the skill reached the model, for agents that look for it themselves; None where it stood in the prompt."""
+    """Whether the skill reached the model, for agents that look for it themselves; None where the prompt held it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,9 +128,7 @@ class Evaluation(Section):
     )
     margin: float = Field(default=0, ge=0, description="race: lead a candidate needs, in units of sqrt(0.15 n) items")
     alpha: float = Field(default=0.05, gt=0, lt=1, description="certified: chance of any false accept in the run")
-    block: int = Field(
-        default=0, ge=0, description="race, certified: items between two looks; 0 = a tenth, at least 8"
-    )
+    block: int = Field(default=0, ge=0, description="race, certified: items between two looks; 0 = a tenth, at least 8")
     tie_margin: float | None = Field(
         default=None, ge=0, le=1, description="A shorter document may score this much less; 0 = ties, null = no"
     )

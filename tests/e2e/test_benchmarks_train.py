@@ -55,7 +55,7 @@ def trained(
             "--batch_size", "8",
             "--out_root", str(out),
             "--limit", str(limit),
-            "--cfg-options", *(f"env.{key}={json.dumps(value)}" for key, value in options.items()), "train.train_size=0",
+            "--cfg-options", "train.train_size=0", *(f"env.{k}={json.dumps(v)}" for k, v in options.items()),
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads((out / "summary.json").read_text())

@@ -37,9 +37,9 @@ class Certified:
         if evidence.first:
             return Wanted(evidence.unmeasured)
         pairs = paired(evidence, self.objective)
-        seen, hopes = _bets(evidence, self.objective)
+        seen = pairs.differences
         # Proven already, or not even winning everything that is still open would prove it.
-        if not pairs.open or _wealth(seen) >= self.price or _wealth([*seen, *hopes]) < self.price:
+        if not pairs.open or _wealth(seen) >= self.price or _wealth(seen + pairs.hopes) < self.price:
             return NOTHING
         return next_block(evidence, pairs.open, self.block)
 
@@ -75,7 +75,7 @@ class Certified:
         if pairs.means is None:
             return "reject", "no item has a result on both sides"
         score, bar = pairs.means
-        wealth = _wealth(_bets(evidence, self.objective)[0])
+        wealth = _wealth(pairs.differences)
         said = f"{score:.4f} against {bar:.4f} on {pairs.n} items: evidence {wealth:.3g}, needed {self.price:.3g}"
         if wealth < self.price:
             return "reject", said
@@ -88,23 +88,6 @@ def fewest_gains(price: float) -> int:
     while math.fsum((1 + stake) ** gains for stake in _STAKES) / len(_STAKES) < price:
         gains += 1
     return gains
-
-
-def _bets(evidence: Evidence, objective: Objective) -> tuple[list[float], list[float]]:
-    """The differences seen, and the most that each open item can bring. A bonus for wording proves nothing."""
-    value = objective.of_item
-    seen: list[float] = []
-    hopes: list[float] = []
-    for item in evidence.sequence:
-        new, old = evidence.outcomes.get(item.digest), evidence.incumbent.get(item.digest)
-        if (old is not None and old.score is None) or (new is not None and new.score is None):
-            continue
-        bar = value(old.score) if old is not None and old.score is not None else None
-        if new is not None and new.score is not None and bar is not None:
-            seen.append(value(new.score) - bar)
-        else:
-            hopes.append(1.0 if bar is None else 1.0 - bar)
-    return seen, hopes
 
 
 def _wealth(differences: list[float]) -> float:

@@ -6,13 +6,12 @@ side is in neither sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from skillopt.evaluation.gates.evidence import Evidence
 from skillopt.evaluation.objective import Objective
 from skillopt.skill.document import Skill
-from skillopt.types import Item, Rollout
+from skillopt.types import Item
 
 ROUNDING = 1e-9
 """Sums of partial credit are compared with this much tolerance."""
@@ -20,26 +19,34 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """`total` and `squares` are the sums of the differences and of their squares over the `n` pairs seen.
+    """The `differences` on items that both have been attempted on; `hopes` are the most that each `open` item can add.
 
-    `most` and `least` are what the `open` items can add at best and at worst; `whole` tells that all differences seen
-    are -1, 0 or 1. `candidate` and `incumbent` are the sums of the two sides.
+    `candidate` and `incumbent` are the sums of the two sides; `most` and `least` what all open items can add.
     """
 
+    differences: list[float]
+    hopes: list[float]
     total: float
     squares: float
-    n: int
     open: tuple[Item, ...]
     most: float
     least: float
-    whole: bool
     candidate: float
     incumbent: float
+
+    @property
+    def n(self) -> int:
+        return len(self.differences)
 
     @property
     def size(self) -> int:
         """Pairs there will be, once every open item has been attempted."""
         return self.n + len(self.open)
+
+    @property
+    def whole(self) -> bool:
+        """All differences are -1, 0 or 1."""
+        return {0.0, 1.0, -1.0}.issuperset(self.differences)
 
     @property
     def means(self) -> tuple[float, float] | None:
@@ -48,35 +55,32 @@ class Pairs:
 
 
 def paired(evidence: Evidence, objective: Objective) -> Pairs:
-    """The differences on the items that both have been attempted on."""
     outcomes, incumbent, value = evidence.outcomes, evidence.incumbent, objective.of_item
     seen = [
-        (value(new.score), value(old.score))
+        (new.score, old.score)
         for digest, new in outcomes.items()
         if new.score is not None and (old := incumbent.get(digest)) is not None and old.score is not None
     ]
-    differences = [new - old for new, old in seen]
-    still = tuple(i for i in evidence.sequence if i.digest not in outcomes or i.digest not in incumbent)
-    most, least = _reach(still, incumbent, objective)
+    ours, theirs = [value(new) for new, _ in seen], [value(old) for _, old in seen]
+    differences = [new - old for new, old in zip(ours, theirs, strict=True)]
+    both = outcomes.keys() & incumbent.keys()
+    still = tuple([i for i in evidence.sequence if i.digest not in both])
+    known = [incumbent[i.digest].score for i in still if i.digest in incumbent]
+    bars = [value(score) for score in known if score is not None]
+    # Where the bar has not been attempted everything is possible.
+    unknown = len(still) - len(known)
+    hopes = [1.0 - bar for bar in bars] + [1.0] * unknown
     return Pairs(
+        differences=differences,
+        hopes=hopes,
         total=sum(differences),
-        squares=sum(d * d for d in differences),
-        n=len(seen),
+        squares=sum([d * d for d in differences]),
         open=still,
-        most=most,
-        least=least,
-        whole=all(d in (0.0, 1.0, -1.0) for d in differences),
-        candidate=sum(new for new, _ in seen),
-        incumbent=sum(old for _, old in seen),
+        most=sum(hopes),
+        least=-unknown - sum(bars),
+        candidate=sum(ours),
+        incumbent=sum(theirs),
     )
-
-
-def _reach(items: tuple[Item, ...], incumbent: Mapping[str, Rollout], objective: Objective) -> tuple[float, float]:
-    """What these items can add to the sum of differences, at best and at worst."""
-    known = [row.score for i in items if (row := incumbent.get(i.digest)) is not None]
-    bars = [objective.of_item(score) for score in known if score is not None]
-    unknown = len(items) - len(known)
-    return unknown + len(bars) - sum(bars), -unknown - sum(bars)
 
 
 def handicap(evidence: Evidence, objective: Objective) -> float:

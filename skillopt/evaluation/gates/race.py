@@ -79,7 +79,7 @@ class Race:
         bonus = -pairs.size * handicap(evidence, self.objective)
         if self.tie_margin is not None and shorter(evidence.candidate.skill, evidence.state.bar_document):
             return bonus - pairs.size * self.tie_margin - ROUNDING
-        return bonus + self.margin * math.sqrt(USUAL_VARIANCE * pairs.size)
+        return bonus + self.margin * math.sqrt(USUAL_VARIANCE * pairs.size) + ROUNDING
 
     def _verdict(self, evidence: Evidence, pairs: Pairs) -> tuple[Action, str]:
         if pairs.means is None:
@@ -107,9 +107,9 @@ def win_probability(pairs: Pairs, needs: float) -> float:
     variance = (spread + _VARIANCE_DOUBT * USUAL_VARIANCE) / (pairs.n + _VARIANCE_DOUBT)
     # The rest varies by itself, and with what is not known of the mean.
     deviation = math.sqrt(variance * left * (1 + left / (pairs.n + _DOUBT)))
-    # Whole differences end on whole sums: half a step stands for the step.
-    step = 0.5 if pairs.whole and float(needs).is_integer() else 0.0
-    return 0.5 * math.erfc((needs + step - pairs.total - left * mean) / (deviation * math.sqrt(2)))
+    # Whole differences end on whole sums: the line runs between the last sum that loses and the first that wins.
+    line = math.floor(needs) + 0.5 if pairs.whole else needs
+    return 0.5 * math.erfc((line - pairs.total - left * mean) / (deviation * math.sqrt(2)))
 
 
 def next_block(evidence: Evidence, open_items: tuple[Item, ...], block: int) -> Wanted:

@@ -25,7 +25,7 @@ def test_the_race_changes_the_gate_alone(tmp_path: Path) -> None:
 def test_efficient_races_and_ends_early(tmp_path: Path) -> None:
     config = combined(tmp_path, "efficient")
     assert config["evaluation"]["gate"] == "race" and config["train"]["stop_at_score"] == 1.0
-    assert 0 < config["train"]["patience"] and config["train"]["batch_size"] < 40
+    assert config["train"]["patience"] > 0 and config["train"]["batch_size"] < 40
 
 
 @pytest.mark.parametrize(("word", "meaning"), [("off", "off"), ("Race", "race"), ("'strict'", "strict")])

@@ -102,7 +102,7 @@ def test_the_margin_asks_for_a_lead() -> None:
     assert measure(Race(HARD, block=40, margin=1.0), opened(items(40), bar), new)[0].action == "reject"
 
 
-@pytest.mark.parametrize("make", [lambda tie: Strict(HARD, tie), lambda tie: Race(HARD, tie_margin=tie)])
+@pytest.mark.parametrize("make", [lambda tie: Strict(HARD, tie), lambda tie: Race(HARD, block=20, tie_margin=tie)])
 def test_a_tie_goes_to_the_shorter_document_within_the_stated_margin(make) -> None:  # type: ignore[no-untyped-def]
     split, shorter = items(20), Skill("# Bar\n")
     same, one_less = [1.0] * 20, [1.0] * 19 + [0.0]
@@ -193,3 +193,9 @@ def test_the_first_of_a_field_to_win_ends_it_and_the_best_is_kept() -> None:
     best, others = judged(gate, field)
     assert best.candidate == "# 1\n" and best.action == "accept_new_best" and spent < 3 * 40
     assert [o.action for o in others] == ["reject", "reject"]
+
+
+def test_a_tie_of_partial_credit_is_a_tie() -> None:
+    bar, new = [0.3, 0.1, 0.2, 0.0] * 5, [0.1, 0.2, 0.3, 0.0] * 5
+    for gate in (Race(Objective("soft")), Race(Objective("soft"), block=20)):
+        assert measure(gate, opened(items(20), bar), new)[0].action == "reject"
