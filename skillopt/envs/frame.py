@@ -28,4 +28,4 @@ class Frame:
 
 def _filled(text: str, skill: str) -> str:
     section = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
-    return text.replace(PLACE, section, 1)
+    return text.replace(PLACE, section, 1).strip()

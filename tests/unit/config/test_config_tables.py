@@ -154,7 +154,12 @@ def test_a_key_an_older_run_did_not_know_counts_as_its_default() -> None:
 
 
 def test_neutral_keys_exist() -> None:
-    assert {k for k in RESULT_NEUTRAL if k not in KEYS} == {"env.max_api_workers"}
+    assert {k for k in RESULT_NEUTRAL if k not in KEYS} == {
+        "env.max_api_workers",
+        "env.data_root",
+        "env.image_root",
+        "env.engine_timeout",
+    }
 
 
 def test_nearest_is_silent_when_nothing_is_near() -> None:
