@@ -105,9 +105,10 @@ async def test_gold_beside_the_input_is_nowhere(box: Sandbox, work: Path, tmp_pa
 
 
 async def test_the_checkout_cannot_be_read_or_imported(box: Sandbox, work: Path) -> None:
+    """Its folder may be there, empty, where the interpreter's environment lies inside it."""
     source = """
     import os, sys
-    print(os.path.exists(sys.argv[1]), os.path.exists(sys.argv[1] + "/skillopt"))
+    print(os.path.exists(sys.argv[1] + "/pyproject.toml"), os.path.exists(sys.argv[1] + "/skillopt"))
     sys.path.insert(0, sys.argv[1])
     try:
         import skillopt
