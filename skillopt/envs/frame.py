@@ -18,9 +18,12 @@ class Frame:
         self._filled = lru_cache(maxsize=8)(partial(_filled, text.strip()))
 
     @classmethod
-    def beside(cls, module: str, name: str = "target.md") -> Frame:
-        """The frame in the `prompts` folder beside a module, given as its `__file__`."""
-        return cls((Path(module).parent / "prompts" / name).read_text(encoding="utf-8"))
+    def beside(cls, module: str, name: str = "target.md", **fixed: str) -> Frame:
+        """The frame in the `prompts` folder beside a module, given as its `__file__`; `fixed` fills other places."""
+        text = (Path(module).parent / "prompts" / name).read_text(encoding="utf-8")
+        for place, value in fixed.items():
+            text = text.replace(f"{{{place}}}", value)
+        return cls(text)
 
     def __call__(self, skill: str) -> str:
         return self._filled(skill)

@@ -12,7 +12,6 @@ import hashlib
 import json
 import signal
 import sys
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from aiohttp import web
 
 from skillopt.testing.chance import chance
 from skillopt.testing.faults import Counts, Faults
+from skillopt.testing.threads import served
 from skillopt.testing.wire_formats import BadRequest, Chat, format_of
 from skillopt.testing.world import World, write_split
 from skillopt.types import JSON
@@ -96,17 +96,8 @@ class LoopbackServer:
     ) -> Generator[LoopbackServer, None, None]:
         """Serve from a thread of its own, for tests whose own loop is busy or absent."""
         server = cls(world, latency=latency, faults=faults, seed=seed, api_key=api_key)
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever, name="loopback-server", daemon=True)
-        thread.start()
-        try:
-            asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
+        with served(server, "loopback-server"):
             yield server
-        finally:
-            asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join(10)
-            loop.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method == "POST" and format_of(request.path):

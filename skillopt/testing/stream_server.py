@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from skillopt.testing.stream_formats import Heard, Spoken, StreamFormat, format_of
+from skillopt.testing.threads import served
 from skillopt.testing.wire_formats import Asked
 from skillopt.testing.world import World
 from skillopt.types import JSON
@@ -70,17 +70,9 @@ class StreamServer:
     @contextmanager
     def in_thread(cls, mind: Mind) -> Generator[StreamServer, None, None]:
         """Serve from a thread of its own, for tests that start programs and wait for them."""
-        server, loop = cls(mind), asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever, name="stream-server", daemon=True)
-        thread.start()
-        try:
-            asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
+        server = cls(mind)
+        with served(server, "stream-server"):
             yield server
-        finally:
-            asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join(10)
-            loop.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         wire = format_of(request.path)

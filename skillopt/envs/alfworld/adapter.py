@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -26,6 +25,7 @@ from skillopt.envs.alfworld.outcome import Outcome, outcome_in
 from skillopt.envs.alfworld.pool import Limits, Pool
 from skillopt.envs.alfworld.reference import reference_text
 from skillopt.envs.base import Benchmark, DataSource, Options
+from skillopt.envs.frame import Frame
 from skillopt.errors import ConfigError, DataError
 from skillopt.model.types import Completion, Message
 from skillopt.skill.examples import Example
@@ -68,8 +68,7 @@ class Alfworld(Benchmark):
     def __init__(self, options: AlfworldOptions, *, environ: Mapping[str, str] = _NOTHING) -> None:
         self._options = options
         self._environ = environ
-        frame = (Path(__file__).parent / "prompts" / "target.md").read_text(encoding="utf-8").strip()
-        self._system = lru_cache(maxsize=8)(partial(_framed, frame.replace("{max_steps}", str(options.max_steps))))
+        self._system = Frame.beside(__file__, max_steps=str(options.max_steps))
         self._desk: Desk | None = None
 
     def within(self, environ: Mapping[str, str]) -> Alfworld:
@@ -177,8 +176,3 @@ def _item(row: Mapping[str, JSON], split: str, places: Sequence[Path]) -> Item:
     item = Item.make(str(row["id"]), split, kind, {"game": game.sha, "goal": game.goal})
     where = {"gamefile": row["gamefile"], "path": str(game.path), "solution": list(game.solution)}
     return replace(item, data={**item.data, **where})
-
-
-def _framed(frame: str, skill: str) -> str:
-    section = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
-    return frame.replace("{skill}", section, 1)
